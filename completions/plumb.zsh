@@ -67,6 +67,8 @@ _plumb() {
         '--memory-checkpoints=-[take a memory checkpoint before and after each stage]::on|off:(on off)' \
         '--verify=[check inputs and outputs of stages: report, or also count the stage as failed]:off|warn|fail:(off warn fail)' \
         '--signature=[record inputs and outputs of stages; full: with statistics of the values]:shapes|full|off:(shapes full off)' \
+        '--capture=[keep the inputs of one call of a stage (denoise) or of one step (denoise:7)]:NAME:' \
+        '--capture-bytes=[maximum size of captured inputs, which are copied into memory first]:SIZE:' \
         '--collect=[collectors: none, auto (those that find their device), or names, fake:option=1]:NAME:' \
         '--trace=-[write trace.pftrace, the timeline of the run, into its directory]::on|off:(on off)' \
         '--trace-max=[maximum size of the trace; later events are counted, not written]:SIZE:' \

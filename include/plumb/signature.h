@@ -10,7 +10,8 @@
  * last call, and of each call with a different signature, in timing_io_signature.json next to
  * timing.json (docs/signature-json.md). Call these functions on the thread of the stage, before it
  * ends; a stage that fails or is abandoned leaves no signature. With PLUMB_SIGNATURE=full plumb
- * also computes statistics of tensors that the host can read, while the stage's clock runs.
+ * also computes statistics of tensors that the host can read, while the stage's clock runs. With
+ * PLUMB_CAPTURE=denoise it copies the inputs of one call, in the same time.
  *
  * A name is "latents", or the path of a part: "cond.text", "frames[3]". The same name again in one
  * run of the stage overwrites the value. Names are cut at 255 bytes, texts at 4000; data beyond 63

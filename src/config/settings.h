@@ -50,7 +50,9 @@ struct plumb_settings {
     uint32_t memory_peak; /* enum plumb_memory_peak */
     uint64_t memory_interval_ms;
     bool memory_checkpoints;
-    uint32_t signature; /* enum plumb_signature_choice */
+    uint32_t signature;                /* enum plumb_signature_choice */
+    char capture[PLUMB_SETTINGS_NAME]; /* "denoise" or "denoise:7"; "": none */
+    uint64_t capture_bytes;
     bool trace;
     uint32_t trace_mode; /* enum plumb_trace_mode */
     uint64_t trace_max_bytes;

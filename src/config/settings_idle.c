@@ -4,7 +4,7 @@
 
 #include "config/settings.h"
 
-enum need { NEEDS_TRACE = 1, NEEDS_RING = 2, NEEDS_ACTIVATIONS = 4 };
+enum need { NEEDS_TRACE = 1, NEEDS_RING = 2, NEEDS_ACTIVATIONS = 4, NEEDS_CAPTURE = 8 };
 
 static const struct {
     const char *why, *cure;
@@ -14,6 +14,7 @@ static const struct {
     [NEEDS_TRACE | NEEDS_RING] = {"without a trace that is kept in a ring",
                                   "PLUMB_TRACE=1 PLUMB_TRACE_MODE=ring"},
     [NEEDS_ACTIVATIONS] = {"without activations", "PLUMB_ACTIVATIONS=1"},
+    [NEEDS_CAPTURE] = {"without a stage to capture", "PLUMB_CAPTURE=STAGE"},
 };
 
 bool plumb_settings_trace_is_on(const struct plumb_settings *s)
@@ -51,10 +52,12 @@ bool plumb_settings_idle(const struct plumb_settings *s, size_t i, struct plumb_
         {"PLUMB_ACTIVATIONS_QUEUE", s->activations_queue == PLUMB_ACTIVATIONS_DROP,
          NEEDS_ACTIVATIONS},
         {"PLUMB_ACTIVATIONS_DUMP", s->activations_dump[0], NEEDS_ACTIVATIONS},
+        {"PLUMB_CAPTURE_BYTES", s->capture_bytes != UINT64_C(1) << 30, NEEDS_CAPTURE},
     };
     unsigned missing = (plumb_settings_trace_is_on(s) ? 0 : NEEDS_TRACE) |
                        (s->trace_mode == PLUMB_TRACE_RING ? 0 : NEEDS_RING) |
-                       (s->activations ? 0 : NEEDS_ACTIVATIONS);
+                       (s->activations ? 0 : NEEDS_ACTIVATIONS) |
+                       (s->capture[0] ? 0 : NEEDS_CAPTURE);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         unsigned lacks = all[k].needs & missing;
         if (!all[k].set || !lacks || i-- > 0)

@@ -209,6 +209,8 @@ static const struct {
     {"TRACE_DIR", "trace and dir in one, which have fields"},
     {"REGION_CHECK", "only a user may have the program end"},
     {"HELPER", "made when the library is loaded with recording wanted"},
+    {"CAPTURE", "asked for from outside, of a program as it is, for one run"},
+    {"CAPTURE_BYTES", "of the same"},
     {"CLOCK", "chosen when the library is loaded: time stamps are taken before plumb_start()"},
 };
 

@@ -269,10 +269,34 @@ static int read_missing(struct capture *c, const struct plumb_json_value *from, 
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static const char *own(struct capture *c, const char *text)
+static int hex_digit(char c)
 {
-    struct plumb_fields f = {.arena = &c->m->out->arena, .name = c->path};
-    return text ? plumb_field_own(&f, text) : NULL;
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The string `key`, or the bytes of `key`_hex; NULL: neither is there, or no memory. */
+static const char *string_at(struct capture *c, const struct plumb_json_value *from,
+                             const char *key)
+{
+    struct plumb_arena *arena = &c->m->out->arena;
+    const char *text = plumb_json_text(plumb_json_get(from, key));
+    char hex_key[24], *bytes;
+    size_t n;
+    if (text)
+        return plumb_arena_strdup(arena, text);
+    snprintf(hex_key, sizeof hex_key, "%s_hex", key);
+    if (!(text = plumb_json_text(plumb_json_get(from, hex_key))))
+        return NULL;
+    n = strlen(text);
+    if (n % 2 || !(bytes = plumb_arena_alloc(arena, n / 2 + 1)))
+        return NULL;
+    for (size_t i = 0; i < n; i += 2) {
+        int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+        if (high < 0 || low < 0 || high + low == 0)
+            return NULL;
+        bytes[i / 2] = (char)(16 * high + low);
+    }
+    return bytes;
 }
 
 /* The bits of a double: 16 hexadecimal digits. */
@@ -302,7 +326,7 @@ static int read_items(struct capture *c, const struct plumb_json_value *from, co
         return plumb_inputs_fault(c->m, path, PLUMB_ERR_FORMAT, "its capture has no items");
     for (size_t i = 0; i < n; i++) {
         const struct plumb_json_value *item = plumb_json_at(list, i);
-        const char *name = own(c, plumb_json_text(plumb_json_get(item, "name")));
+        const char *name = string_at(c, item, "name");
         int rc;
         if (named && !name)
             return plumb_inputs_fault(c->m, path, PLUMB_ERR_FORMAT, "a field has no name");
@@ -321,7 +345,7 @@ static int read_value(struct capture *c, const struct plumb_json_value *from, co
 {
     const char *kind = plumb_json_text(plumb_json_get(from, "kind"));
     const struct plumb_json_value *v = plumb_json_get(from, "value");
-    const char *text = own(c, plumb_json_text(v));
+    const char *text = string_at(c, from, "value");
     double real;
     if (!path)
         return plumb_inputs_fault(c->m, "", PLUMB_ERR_MEMORY, "out of memory");
@@ -365,7 +389,7 @@ static int read_inputs(struct capture *c)
         return plumb_fail(c->m->err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", c->path);
     for (size_t i = 0; i < n && rc == PLUMB_OK; i++) {
         const struct plumb_json_value *item = plumb_json_at(list, i);
-        const char *name = own(c, plumb_json_text(plumb_json_get(item, "name")));
+        const char *name = string_at(c, item, "name");
         if (!name)
             return damaged(c, "an input has no name");
         out->at[out->count++].name = name;

@@ -23,7 +23,7 @@ vectors()
     done=$((done + 1))
 }
 
-for compiler in "$CC" gcc clang; do
+for compiler in "$CC" clang; do
     command -v "$compiler" >/dev/null 2>&1 || continue
     vectors "$compiler -O0" "$compiler" -O0
     vectors "$compiler -O3 -ffast-math" "$compiler" -O3 -ffast-math -march=native

@@ -53,9 +53,7 @@ static void fail_record(struct plumb_act_record *r, const char *why)
     snprintf(r->why, sizeof r->why, "%.150s", why);
 }
 
-/* Copies a device's tensor to the host and returns the copy, which must be unmapped. NULL: `v` is
- * unchanged. */
-static void *fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
+void *plumb_act_fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
 {
     int i = 0;
     uint64_t below;
@@ -116,7 +114,7 @@ static void look(struct plumb_act_record *r, const void *tensor, struct plumb_vi
     if (v->ndim > 0)
         memcpy(r->shape, v->shape, (size_t)v->ndim * sizeof *r->shape);
     if (!plumb_dl_device_is_host(v->device))
-        *copy = fetch(v, bytes, &why);
+        *copy = plumb_act_fetch(v, bytes, &why);
     if (why.code || plumb_value_stats(&r->stats, v, plumb_act.columns.want, &why) < 0)
         fail_record(r, why.message);
     else

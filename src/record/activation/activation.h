@@ -136,6 +136,11 @@ int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_err
 int plumb_activation_copy_impl(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
                                plumb_error *err);
 
+/* activation.c: copies a device's tensor to the host with the program's copy function, makes `v` a
+ * view of the copy, and returns it [*bytes]; it must be unmapped. NULL: `v` is unchanged, and `why`
+ * is set if there is a function for that kind of device. */
+void *plumb_act_fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why);
+
 /* module.c: returns the module of a path of `n` nodes. NULL: no memory, too many modules, or the
  * helper has not decided in time whether it is chosen. */
 struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n);

@@ -15,6 +15,7 @@
 #include "record/runtime/node.h"
 #include "record/runtime/own_cpu.h"
 #include "record/span/region.h"
+#include "record/stage/capture.h"
 #include "record/stage/ledger.h"
 #include "record/trace/nvtx.h"
 #include "record/trace/trace.h"
@@ -49,6 +50,12 @@ static void open_activations(struct plumb_run *run, bool early)
 {
     (void)early;
     plumb_activations_open(run);
+}
+
+static void open_capture(struct plumb_run *run, bool early)
+{
+    (void)early;
+    plumb_capture_open(run);
 }
 
 static void close_control(struct plumb_run *run)
@@ -99,6 +106,10 @@ const struct plumb_subsystem plumb_subsystems[] = {
      .close = plumb_activations_close,
      .forked = plumb_activations_forked,
      .give_back = plumb_activations_give_back},
+    {.name = "capture",
+     .open = open_capture,
+     .close = plumb_capture_close,
+     .forked = plumb_capture_forked},
     {.name = "control",
      .open = plumb_control_start,
      .close = close_control,
@@ -128,6 +139,7 @@ const struct plumb_helper_work plumb_helper_work = {
             [PLUMB_JOB_MODULES] = plumb_act_modules_do_decide,
             [PLUMB_JOB_OPEN] = plumb_run_do_open,
             [PLUMB_JOB_ACTIVATIONS] = plumb_activations_do_open,
+            [PLUMB_JOB_CAPTURE] = plumb_capture_do_write,
             [PLUMB_JOB_ENVIRONMENT] = plumb_environment_do_read,
             [PLUMB_JOB_STOP] = plumb_run_do_stop,
         },

@@ -16,8 +16,10 @@
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
 #include "record/runtime/thread.h"
+#include "record/stage/capture.h"
 #include "record/stage/check.h"
 #include "record/stage/ledger.h"
+#include "record/stage/parts.h"
 #include "record/stage/stage.h"
 #include "record/trace/trace.h"
 #include "tensor/value_stats.h"
@@ -178,49 +180,25 @@ static struct plumb_pack *buffer(struct plumb_thread *th, struct plumb_stage_run
     return *at;
 }
 
-static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
-                       const char *name, const plumb_value *value)
+struct packing {
+    struct plumb_thread *th;
+    struct plumb_stage_run *stage;
+    uint32_t part;
+};
+
+static void pack_named(void *arg, const char *name, const plumb_value *value)
 {
-    struct plumb_pack *p = buffer(th, s);
+    const struct packing *to = arg;
+    struct plumb_pack *p = buffer(to->th, to->stage);
     if (!p || PLUMB_LOAD(p->busy))
         return;
     PLUMB_STORE(p->busy, 1);
     plumb_order();
-    plumb_pack_begin(p, (enum plumb_pack_part)part, name);
+    plumb_pack_begin(p, (enum plumb_pack_part)to->part, name);
     pack(p, value, 0);
     plumb_pack_end(p);
     plumb_order();
     PLUMB_STORE(p->busy, 0);
-}
-
-enum { PATH_BYTES = 2 * 255 + 2 };
-
-/* Records a mapping outside lists field by field, each with its path, "cond.text"; an empty one as
- * a whole. Below the first mapping `name` is in `path` [PATH_BYTES]: a path's first 255 bytes do
- * not change while the fields below it are recorded, so all share one buffer. */
-static void pack_parts(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
-                       const char *name, char *path, const plumb_value *value, int depth)
-{
-    size_t n;
-    if (value->kind != PLUMB_VALUE_FIELDS || value->count == 0 || depth == PLUMB_SIGNATURE_DEPTH) {
-        pack_whole(th, s, part, name, value);
-        return;
-    }
-    n = name ? strnlen(name, 255) : 0;
-    if (name && name != path)
-        memcpy(path, name, n);
-    for (uint32_t i = 0; i < value->count; i++) {
-        const plumb_field *f = &value->as.fields[i];
-        snprintf(path + n, PATH_BYTES - n, ".%.255s", field_name(f));
-        pack_parts(th, s, part, path, path, &f->value, depth + 1);
-    }
-}
-
-static void pack_named(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
-                       const char *name, const plumb_value *value)
-{
-    char path[PATH_BYTES];
-    pack_parts(th, s, part, name, path, value, 0);
 }
 
 void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
@@ -237,7 +215,10 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
     if (PLUMB_LOAD(plumb_rt.settings.activations))
         plumb_activation_stage(th, s->node, part, name, value);
     if (PLUMB_LOAD(plumb_rt.settings.signature) != PLUMB_SIGNATURE_OFF)
-        pack_named(th, s, part, name, value);
+        plumb_each_part(name, value, pack_named, &(struct packing){th, s, part});
+    if (part == PLUMB_STAGE_INPUT && PLUMB_LOAD(plumb_capture_wanted))
+        s->captured |= plumb_capture_input(
+            &(struct plumb_capture_call){s->span, s->node, s->step, th->step}, name, value);
     if (PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
     /* The settings of the process decide, not those of the run, which may have ended. */

@@ -13,6 +13,7 @@
 #include "record/runtime/open_spans.h"
 #include "record/runtime/runtime.h"
 #include "record/runtime/thread.h"
+#include "record/stage/capture.h"
 #include "record/stage/hook.h"
 #include "record/stage/ledger.h"
 #include "record/stage/memory_pool.h"
@@ -79,7 +80,8 @@ static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags
     bool measured = (flags & MEASURED) != 0;
     struct plumb_stage_run *s = room(in.th); /* a hook may have begun stages */
     struct plumb_live_memory unused;
-    struct plumb_stage_run begun = {.node = node, .flags = flags, .hooks = hooks};
+    struct plumb_stage_run begun = {
+        .node = node, .flags = flags, .step = in.th->step, .hooks = hooks};
     plumb_span span;
     if (measured) {
         plumb_ledger_lock();
@@ -151,6 +153,8 @@ struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span)
 static const struct plumb_stage_run *forget_innermost(struct plumb_thread *th)
 {
     const struct plumb_stage_run *s = &th->stage[--th->stages];
+    if (s->captured)
+        plumb_capture_left(s->span);
     if (s->hooks && th->unhooked < PLUMB_STAGES_MAX)
         th->unhook[th->unhooked++] = (struct plumb_unhook){s->hooks, s->node};
     return s;
@@ -350,6 +354,8 @@ void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_sta
 void plumb_stage_end_report(const struct plumb_stage_ended *ended)
 {
     const struct plumb_stage_run *s = &ended->run;
+    if (s->captured)
+        plumb_capture_end(s->span, s->mark == 2);
     if (s->flags & PLUMB_POINT_STAGE) {
         if (s->mark != 2)
             plumb_stage_checkpoint("after", s->node);

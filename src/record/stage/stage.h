@@ -23,6 +23,8 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
     uint32_t flags;        /* enum plumb_point_flags */
     uint32_t scope;        /* of memory; 0: none */
     uint32_t mark;         /* as given to span_mark; 0: none */
+    uint32_t captured;     /* 1: its inputs are being captured (capture.h) */
+    int64_t step;          /* of the thread when it began */
     uint32_t told;         /* 1: th->pack[] at its place holds inputs or outputs */
     /* Device samples that were recorded while it is open, of its node and of others. */
     uint64_t device_ns, device_samples, device_within_ns;
