@@ -263,7 +263,7 @@ static bool recover_run(const struct record *r, const struct plumb_cli_left *lef
                       "): %s",
                       facts.samples, facts.samples == 1 ? "" : "s", facts.nodes,
                       facts.nodes == 1 ? "" : "s", facts.open_spans, left->dir);
-    return facts.nodes > 0 || (r->malloc.preload && !left->by_exec);
+    return facts.nodes > 0 || ((r->malloc.preload || r->onednn.preload) && !left->by_exec);
 }
 
 /* Recovers the runs that were not ended: their processes were most likely killed, or called exec().

@@ -1,6 +1,7 @@
 /* A program that uses oneDNN (2.x) and knows nothing of plumb, unless MARKED. It prints what it
  * ran: a line "kind flops bytes shapes" for each primitive, computed by hand ("-": unknown). */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,6 +361,28 @@ static void threads(void)
     }
 }
 
+enum { CROWD = 70 };
+static pthread_barrier_t all;
+
+static void *one_of_many(void *rows)
+{
+    relu((int)(size_t)rows, 2);
+    pthread_barrier_wait(&all); /* each is alive until the last one has run its own */
+    return NULL;
+}
+
+/* More threads at a time than there are lanes. */
+static void crowd(void)
+{
+    pthread_t t[CROWD];
+    pthread_barrier_init(&all, NULL, CROWD);
+    for (size_t i = 0; i < CROWD; i++)
+        if (pthread_create(&t[i], NULL, one_of_many, (void *)(10 + i)))
+            exit(97);
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(t[i], NULL);
+}
+
 static int forks(void)
 {
     int status;
@@ -420,6 +443,11 @@ int main(int argc, char **argv)
         status = reuse();
     } else if (strcmp(mode, "threads") == 0) {
         threads();
+    } else if (strcmp(mode, "crowd") == 0) {
+        crowd();
+    } else if (strcmp(mode, "killed") == 0) {
+        relu(3, 20);
+        raise(SIGKILL);
     } else if (strcmp(mode, "forks") == 0) {
         status = forks();
     } else if (strcmp(mode, "fails") == 0) {

@@ -70,6 +70,19 @@ followed 'threads' 7 ./prog threads
 lanes run 'length >= 5 and length <= 10 and ([.[] | .dropped] | add) == 0' | grep -q true ||
     fail "threads: $(lanes run .)"
 
+rm -rf run
+expect 'killed' 137 record -- ./prog killed
+lacks err.txt 'nothing was recorded'
+[ "$(events run | wc -l)" = 20 ] || fail "killed: $(events run)"
+
+# Six threads more than there are lanes: their primitives are counted as missing. One thread each for oneDNN.
+export OMP_NUM_THREADS=1
+rm -rf run
+expect 'crowd' 7 "$PLUMB_BIN" record --collect onednn --run-dir run -- ./prog crowd
+has err.txt "collector 'onednn' did not stop well: 12 primitives are missing: more than 64 threads"
+[ "$(lanes run '[.[] | .events] | add')" = 128 ] || fail "crowd: $(lanes run '[.[] | .events] | add') events"
+unset OMP_NUM_THREADS
+
 # One thread: libgomp's workers are not in a forked child, which would wait for them, with plumb or without.
 export OMP_NUM_THREADS=1
 followed 'fork' 4 ./prog forks
@@ -132,6 +145,9 @@ expect 'marks and no primitive' 0 "$PLUMB_BIN" record --collect onednn --run-dir
 has err.txt "collector 'onednn' saw nothing: no call of dnnl_primitive_execute() came by"
 jq -e '.collectors[] | select(.name == "onednn") | .state == "absent"' run/timing.json >/dev/null ||
     fail "marks and no primitive: $(jq .collectors run/timing.json)"
+rm -rf run
+expect 'not preloaded' 0 env PLUMB=1 PLUMB_COLLECT=onednn PLUMB_RUN_DIR="$PWD/run" ./none
+has err.txt "collector 'onednn' saw nothing: libplumb-onednn.so was not preloaded"
 # No trace where it was refused; the counts are there all the same.
 rm -rf run
 expect 'no trace' 7 "$PLUMB_BIN" record --collect onednn --trace=0 --quiet --run-dir run -- ./prog kinds

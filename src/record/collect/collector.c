@@ -333,6 +333,7 @@ static void note_locked(struct plumb_run *run, const char *name, const char *wha
 static const struct {
     const char *name, *why;
 } modules[] = {
+    {"onednn", "libplumb-onednn.so was not preloaded, as 'plumb record --collect onednn' does"},
     {"opencl", "the program did not use OpenCL, or its loader knows no layers, or 'plumb record "
                "--collect opencl' did not give it libplumb-opencl.so"},
 };
