@@ -82,7 +82,8 @@ typedef struct plumb_stage_ops {
     /* Frees what `open` made; called with NULL when `open` was not called or failed. NULL: nothing
      * to free. */
     void (*close)(void *instance);
-    /* Waits for the work that runs and steps have launched. NULL: they return when it is done. */
+    /* Waits for the work that runs and steps have launched; called before each run and after it.
+     * NULL: they return when it is done. */
     int (*sync)(void *instance, plumb_error *err);
 } plumb_stage_ops;
 

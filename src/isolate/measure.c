@@ -1,5 +1,6 @@
-/* measure.c: the runs. A run is timed from its first instruction to the end of its `sync`, less the
- * time in which outputs were read: that is our work, not the stage's.
+/* measure.c: the runs. A run begins when `sync` has returned, and is timed from its first
+ * instruction to the end of a second `sync`, less the time in which outputs were read: that is our
+ * work, not the stage's.
  *
  * Outputs are hashed in the first and in the last measured run only. Hashing between two timed runs
  * would replace the stage's data in the caches by its outputs. */
@@ -121,19 +122,25 @@ static int failure(const struct state *s, int rc, plumb_error *err)
                       s->m->progress->run, why[0] ? why : "it gives no reason");
 }
 
+static int synchronise(const struct plumb_measure *m, plumb_error *err)
+{
+    return m->ops->sync ? m->ops->sync(m->instance, err) : PLUMB_OK;
+}
+
 static int run_once(uint64_t *out, struct state *s, bool measured, plumb_error *err)
 {
     const struct plumb_measure *m = s->m;
-    uint64_t mark = plumb_mark_begin(measured);
     plumb_error why = {0, ""};
-    uint64_t begin, end;
+    uint64_t begin, end, mark;
     int rc;
     s->output_ns = 0;
     m->progress->step = -1;
+    /* Work that was launched before the run is not counted as the run's. */
+    rc = synchronise(m, &why);
+    mark = plumb_mark_begin(measured);
     begin = now_ns();
-    rc = call_stage(s, &why);
-    if (rc >= 0 && m->ops->sync)
-        rc = m->ops->sync(m->instance, &why);
+    if (rc >= 0 && (rc = call_stage(s, &why)) >= 0)
+        rc = synchronise(m, &why);
     end = now_ns();
     plumb_mark_end(mark);
     if (rc < 0) {

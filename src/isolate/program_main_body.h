@@ -150,9 +150,9 @@ static uint64_t run_once(void)
     output_hash = output_ns = 0;
     outputs = 0;
     memset(&limit, 0, sizeof limit);
+    rc = ops->sync ? ops->sync(instance, &err) : 0;
     begin = now_ns();
-    rc = call_stage(&err);
-    if (rc >= 0 && ops->sync)
+    if (rc >= 0 && (rc = call_stage(&err)) >= 0 && ops->sync)
         rc = ops->sync(instance, &err);
     end = now_ns();
     if (rc < 0)
@@ -194,9 +194,12 @@ static void print_result(const uint64_t *ns, const uint64_t *sorted)
     printf(" \"first_step\": %lld, \"steps\": %ld, \"loop_steps\": %lld,\n",
            loops ? (long long)options.first : -1LL, loops ? options.steps : 1L,
            limit.loops ? (long long)limit.steps : -1LL);
-    printf(" \"inputs\": \"%s\", \"seed\": %llu, \"outputs\": %u, \"output_hash\": \"%016llx\"}\n",
-           *options.inputs ? "captured" : "random", (unsigned long long)options.seed, outputs,
-           (unsigned long long)(outputs ? hash_word(output_hash, outputs) : 0));
+    printf(" \"inputs\": \"%s\", \"seed\": %llu, \"outputs\": %u, \"output_hash\": ",
+           *options.inputs ? "captured" : "random", (unsigned long long)options.seed, outputs);
+    if (outputs)
+        printf("\"%016llx\"}\n", (unsigned long long)hash_word(output_hash, outputs));
+    else
+        puts("null}");
 }
 
 int main(int argc, char **argv)

@@ -142,9 +142,9 @@ static inline plumb_bench_facts plumb_bench_facts_default(void)
 }
 
 /* Runs stage `name` of the signature `signature` (a file, or a run that has one) by `ops` on
- * `instance`, and fills `out`, which plumb_bench_result_free() empties. Each run is followed by
- * ops->sync, inside the measured time. If the process records, each run is a stage "bench" in the
- * recording, warm-ups "bench.warmup".
+ * `instance`, and fills `out`, which plumb_bench_result_free() empties. ops->sync is called before
+ * each run, and again after it inside the measured time. If the process records, each run is a
+ * stage "bench" in the recording, warm-ups "bench.warmup".
  *   errors  PLUMB_ERR_NOT_FOUND: no such signature or stage (the message lists the existing ones),
  *           or no capture; PLUMB_ERR_FORMAT: the signature or the capture is damaged;
  *           PLUMB_ERR_ARG: an input cannot be made, a step that the loop does not have, or a step
