@@ -58,9 +58,9 @@ ORDER = {
     "base": ["text", "", "stats", "process"],
     "codec": ["", "gz"],
     "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
-    "read": ["file", "json", "trace", "activation", "run"],
-    "report": ["table", "picture", "activation", "bench", "compare", "diverge", "export", "names", "trace",
-               "run"],
+    "read": ["file", "json", "ncu", "trace", "activation", "run"],
+    "report": ["table", "picture", "activation", "bench", "compare", "deep", "diverge", "export",
+               "names", "trace", "run"],
 }
 FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12
 # Folders, apart from src, in which a reader needs a README.md to find the first file and the place of
