@@ -64,7 +64,7 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(PLUMB_ISA_FOREIGN "_neon\\.c$")
 else()
-  set(PLUMB_ISA_FOREIGN "_(avx2|avx512|avx512bf16)\\.c$")
+  set(PLUMB_ISA_FOREIGN "_(avx2|avx512|avx512bf16|avx512fp16|amx)\\.c$")
 endif()
 
 function(plumb_isa_sources list)
@@ -79,6 +79,12 @@ function(plumb_isa_sources list)
     elseif(source MATCHES "_avx512bf16\\.c$")
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS
         -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16)
+    elseif(source MATCHES "_avx512fp16\\.c$")
+      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS
+        -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512fp16)
+    elseif(source MATCHES "_amx\\.c$")
+      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS
+        -mamx-tile -mamx-bf16 -mamx-int8)
     endif()
   endforeach()
   set(${list} "${sources}" PARENT_SCOPE)

@@ -11,7 +11,7 @@ _plumb() {
     local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge activations bench runs recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations bench deep runs recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -82,6 +82,14 @@ _plumb() {
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         esac
         ;;
+    deep)
+        words='--format --output --kernel --cores --top --peaks --measure --explain --help'
+        names=$(_plumb_runs)
+        case $previous in
+        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
+        --cores) COMPREPLY=($(compgen -W 'all one' -- "$current")); return ;;
+        esac
+        ;;
     runs)
         words='--dir --prune --help'
         case $previous in
@@ -107,7 +115,7 @@ _plumb() {
         ;;
     help)
         words='--man --completion --markdown --help'
-        names='record report compare diverge activations bench runs recover export doctor help environment regions coming-from'
+        names='record report compare diverge activations bench deep runs recover export doctor help environment regions coming-from'
         files=
         case $previous in
         esac

@@ -25,6 +25,7 @@ complete -c plumb -n __fish_use_subcommand -f -a compare -d 'compare runs: what 
 complete -c plumb -n __fish_use_subcommand -f -a diverge -d 'compare activations: which layer went wrong first'
 complete -c plumb -n __fish_use_subcommand -f -a activations -d 'show the outputs of the layers of a model, and suspects'
 complete -c plumb -n __fish_use_subcommand -f -a bench -d 'run one stage alone, from its signature, and measure it'
+complete -c plumb -n __fish_use_subcommand -f -a deep -d 'compare kernels with the peaks of this machine: what limits them'
 complete -c plumb -n __fish_use_subcommand -f -a runs -d 'list recorded runs and remove old ones'
 complete -c plumb -n __fish_use_subcommand -f -a recover -d 'make the report of a run that was killed'
 complete -c plumb -n __fish_use_subcommand -f -a export -d 'write the trace of a run for other tools'
@@ -161,6 +162,15 @@ complete -c plumb -n '__plumb_is bench' -l out -r -d 'folder of the files (that 
 complete -c plumb -n '__plumb_is bench' -l suffix -x -d 'follows the stage\'s name in names of files'
 complete -c plumb -n '__plumb_is bench' -l format -x -a 'text json csv md' -d 'of the result on standard output (text)'
 complete -c plumb -n '__plumb_is bench' -l help -d 'show this text'
+complete -c plumb -n '__plumb_is deep' -l format -x -a 'text json csv md' -d 'form of the output (text)'
+complete -c plumb -n '__plumb_is deep' -l output -r -d 'write to FILE instead of standard output'
+complete -c plumb -n '__plumb_is deep' -l kernel -x -d 'only kernels in whose name REGEX is found'
+complete -c plumb -n '__plumb_is deep' -l cores -x -a 'all one' -d 'compare with the peaks of all cores, or of one (all)'
+complete -c plumb -n '__plumb_is deep' -l top -x -d 'show the first N kernels'
+complete -c plumb -n '__plumb_is deep' -l peaks -d 'show the peaks of this machine, without a recording'
+complete -c plumb -n '__plumb_is deep' -l measure -d 'measure the peaks again'
+complete -c plumb -n '__plumb_is deep' -l explain -d 'explain the columns below the output'
+complete -c plumb -n '__plumb_is deep' -l help -d 'show this text'
 complete -c plumb -n '__plumb_is runs' -l dir -r -d 'where to look (PLUMB_DIR, else plumb-out)'
 complete -c plumb -n '__plumb_is runs' -l prune -x -d 'remove runs older than DAYS (30, 30d), or the oldest beyond SIZE (500M, 2G)'
 complete -c plumb -n '__plumb_is runs' -l help -d 'show this text'
@@ -187,7 +197,8 @@ complete -c plumb -n '__plumb_is report' -a steps -d 'timeline: each step of the
 complete -c plumb -n '__plumb_is report' -a slowest -d 'timeline: the longest runs of NODE, each with what ran inside (--top 10)'
 complete -c plumb -n '__plumb_is report' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is compare' -a '(__plumb_runs)' -d run
+complete -c plumb -n '__plumb_is deep' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is recover' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is export' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_runs_program doctor' -x -a '(__plumb_program)'
-complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench runs recover export doctor help environment regions coming-from' -d topic
+complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench deep runs recover export doctor help environment regions coming-from' -d topic

@@ -32,6 +32,7 @@ _plumb() {
         'diverge:compare activations\: which layer went wrong first'
         'activations:show the outputs of the layers of a model, and suspects'
         'bench:run one stage alone, from its signature, and measure it'
+        'deep:compare kernels with the peaks of this machine\: what limits them'
         'runs:list recorded runs and remove old ones'
         'recover:make the report of a run that was killed'
         'export:write the trace of a run for other tools'
@@ -201,6 +202,19 @@ _plumb() {
         '--help[show this text]' \
         '*:file:_files'
         ;;
+    deep)
+        _arguments -S \
+        '--format=[form of the output (text)]:text|json|csv|md:(text json csv md)' \
+        '--output=[write to FILE instead of standard output]:FILE:_files' \
+        '--kernel=[only kernels in whose name REGEX is found]:REGEX:' \
+        '--cores=[compare with the peaks of all cores, or of one (all)]:all|one:(all one)' \
+        '--top=[show the first N kernels]:N:' \
+        '--peaks[show the peaks of this machine, without a recording]' \
+        '--measure[measure the peaks again]' \
+        '--explain[explain the columns below the output]' \
+        '--help[show this text]' \
+        '*:run:_plumb_runs'
+        ;;
     runs)
         _arguments -S \
         '--dir=[where to look (PLUMB_DIR, else plumb-out)]:DIR:_files' \
@@ -231,7 +245,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*:topic:(record report compare diverge activations bench runs recover export doctor help environment regions coming-from)'
+        '*:topic:(record report compare diverge activations bench deep runs recover export doctor help environment regions coming-from)'
         ;;
     esac
 }

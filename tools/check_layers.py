@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "collect": {"public", "base", "live", "record"},
     "inject": {"public", "base"},
     "read": {"public", "base", "codec", "tensor", "model", "live", "timeline"},
-    "analyze": {"public", "base", "tensor", "model", "read"},
+    "analyze": {"public", "base", "codec", "tensor", "model", "read"},
     "isolate": {"public", "base", "codec", "tensor", "model", "read"},
     "report": {"public", "base", "config", "codec", "model", "summary", "read", "analyze",
                "isolate"},

@@ -21,6 +21,7 @@
  * | find where the outputs of two runs part        | <plumb/read/diverge.h>     |
  * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
  * | run one stage alone and measure it             | <plumb/read/bench.h>       |
+ * | compare kernels with the peaks of the machine  | <plumb/read/deep.h>        |
  * | list or check settings                         | <plumb/read/setting.h>     |
  * | know what this machine can record              | <plumb/read/doctor.h>      |
  * | translate names of other profilers             | <plumb/read/predecessor.h> |
@@ -45,6 +46,7 @@
 #include <plumb/read/activation.h>
 #include <plumb/read/bench.h>
 #include <plumb/read/compare.h>
+#include <plumb/read/deep.h>
 #include <plumb/read/diverge.h>
 #include <plumb/read/doctor.h>
 #include <plumb/read/export.h>

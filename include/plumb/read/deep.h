@@ -1,0 +1,70 @@
+/* deep.h: why a kernel takes its time: the peaks of this machine, and the kernels of a recording
+ * under them. Part of libplumb-read; plumb/read.h has the rules of all its headers. */
+#ifndef PLUMB_READ_DEEP_H
+#define PLUMB_READ_DEEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/error.h>
+#include <plumb/read/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The peaks of this machine, and the trace of a recording. */
+typedef struct plumb_deep plumb_deep;
+
+typedef struct plumb_deep_options {
+    size_t size;         /* sizeof(plumb_deep_options) */
+    uint32_t peaks_only; /* 1: without a recording */
+    uint32_t measure;    /* 1: measures the peaks again, and replaces the file that keeps them */
+} plumb_deep_options;
+/* Returns options with every field at its default. */
+static inline plumb_deep_options plumb_deep_options_default(void)
+{
+    plumb_deep_options o = {sizeof(plumb_deep_options), 0, 0};
+    return o;
+}
+
+/* Opens the trace that plumb_trace_open() finds for `what`, and the peaks of this machine. They are
+ * read from $XDG_CACHE_HOME/plumb/peaks.json (otherwise from ~/.cache). A file that is missing or
+ * damaged, or was measured on another processor or number of cores, is replaced: they are measured,
+ * in about 3 s on every core. A file that cannot be written is not an error:
+ * plumb_deep_get_remark() has the reason. `options` NULL: the defaults. Errors: those of
+ * plumb_trace_open(); PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_deep_open(plumb_deep **out, const char *what, const plumb_deep_options *options,
+                              plumb_error *err);
+/* Frees it. */
+PLUMB_API void plumb_deep_close(plumb_deep *deep);
+/* Returns a line for the user: the peaks were measured now, or could not be kept; "": nothing. */
+PLUMB_API const char *plumb_deep_get_remark(const plumb_deep *deep);
+
+enum plumb_deep_cores { PLUMB_DEEP_ALL_CORES = 0, PLUMB_DEEP_ONE_CORE = 1 };
+typedef struct plumb_deep_view {
+    size_t size;        /* sizeof(plumb_deep_view) */
+    const char *format; /* "text", "json", "csv" or "md"; NULL: text */
+    const char *kernel; /* extended regular expression, searched for in names; NULL: all kernels */
+    uint64_t top;       /* kernels; 0: all */
+    uint32_t cores;     /* enum plumb_deep_cores: whose peaks kernels are compared with */
+    uint32_t explain;   /* 1: the meaning of the columns (text, md) */
+} plumb_deep_view;
+/* Returns a view with every field at its default. */
+static inline plumb_deep_view plumb_deep_view_default(void)
+{
+    plumb_deep_view v = {sizeof(plumb_deep_view), NULL, NULL, 0, PLUMB_DEEP_ALL_CORES, 0};
+    return v;
+}
+/* Renders the peaks and, with a recording, the kernels: achieved GFLOP/s and GB/s, their shares of
+ * the peaks, and a verdict (memory_bound, compute_bound, latency_bound, unknown) with the figures
+ * that it rests on. Without a newline at its end. Errors: PLUMB_ERR_ARG: no such format, or an
+ * invalid expression; PLUMB_ERR_NOT_FOUND: no kernel matches, or no slice of the trace has an
+ * argument named flops or bytes. */
+PLUMB_API int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_deep_view *view,
+                                plumb_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

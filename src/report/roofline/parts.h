@@ -1,0 +1,24 @@
+/* parts.h: what the files of this folder share. */
+#ifndef PLUMB_REPORT_ROOFLINE_PARTS_H
+#define PLUMB_REPORT_ROOFLINE_PARTS_H
+
+#include "report/roofline/view.h"
+#include "report/table/grid.h"
+
+/* A view and the rows that it shows. */
+struct plumb_roofline_page {
+    const struct plumb_roofline_view *v;
+    struct plumb_kernel_rows kernels; /* of the trace, without those that `kernel` leaves out */
+    size_t shown;
+};
+
+/* rows.c */
+void plumb_roofline_fill_peaks(struct plumb_grid *g, const struct plumb_roofline_page *p);
+void plumb_roofline_fill_kernels(struct plumb_grid *g, const struct plumb_roofline_page *p);
+/* Appends a sentence with the figures that the verdict rests on. */
+void plumb_roofline_evidence(struct plumb_buf *out, const struct plumb_roof *roof,
+                             const struct plumb_roof_point *point);
+/* json.c */
+void plumb_roofline_json(struct plumb_buf *out, const struct plumb_roofline_page *p);
+
+#endif
