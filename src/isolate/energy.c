@@ -8,15 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#include "isolate/monotonic.h"
 
 /* The first line of a file. False: errno says why. */
 static bool read_line(char *out, size_t size, const char *path)
@@ -92,12 +86,12 @@ void plumb_energy_begin(struct plumb_energy *energy, const char *folder)
         snprintf(energy->why, sizeof energy->why,
                  "energy: this machine shows no RAPL counters in %.60s (virtual machines do not)",
                  folder);
-    energy->begin_ns = now_ns();
+    energy->begin_ns = plumb_monotonic_ns();
 }
 
 void plumb_energy_end(double *joules, double *watts, struct plumb_energy *energy)
 {
-    double seconds = (double)(now_ns() - energy->begin_ns) / 1e9, sum = 0;
+    double seconds = (double)(plumb_monotonic_ns() - energy->begin_ns) / 1e9, sum = 0;
     *joules = *watts = NAN;
     for (size_t i = 0; i < energy->count; i++) {
         const struct plumb_energy_domain *d = &energy->domains[i];

@@ -9,11 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "isolate/energy.h"
 #include "isolate/mark.h"
+#include "isolate/monotonic.h"
 #include "isolate/output_hash.h"
 
 enum { RUNS_DEFAULT = 5, RUNS_MAX = 1000000 };
@@ -29,13 +29,6 @@ struct state {
     size_t cap;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t preemptions(void)
 {
     struct rusage use;
@@ -48,9 +41,9 @@ static void take_output(plumb_stage_call *call, const char *name, const plumb_va
     uint64_t begin;
     if (!s->hashing)
         return;
-    begin = now_ns();
+    begin = plumb_monotonic_ns();
     plumb_output_hash_add(&s->hash, name, value);
-    s->output_ns += now_ns() - begin;
+    s->output_ns += plumb_monotonic_ns() - begin;
 }
 
 /* ---- One run --------------------------------------------------------------------------------- */
@@ -138,10 +131,10 @@ static int run_once(uint64_t *out, struct state *s, bool measured, plumb_error *
     /* Work that was launched before the run is not counted as the run's. */
     rc = synchronise(m, &why);
     mark = plumb_mark_begin(measured);
-    begin = now_ns();
+    begin = plumb_monotonic_ns();
     if (rc >= 0 && (rc = call_stage(s, &why)) >= 0)
         rc = synchronise(m, &why);
-    end = now_ns();
+    end = plumb_monotonic_ns();
     plumb_mark_end(mark);
     if (rc < 0) {
         rc = failure(s, rc, &why);
