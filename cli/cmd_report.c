@@ -25,6 +25,7 @@ enum {
     MODULE,
     SUSPECTS,
     BY_STEP,
+    BY,
     OLD_TREE,
     OLD_SUMMARY,
     OLD_MEMORY,
@@ -77,6 +78,7 @@ static const struct plumb_cli_option options[] = {
     [SUSPECTS] = {"suspects", NULL, "show only the suspects, and all of them", false},
     [BY_STEP] = {"by-step", NULL,
                  "a row for each layer and step, with its change since the last step", false},
+    [BY] = {"by", "name|shape|stage|step", "what a row of kernels stands for (name)", false},
     [OLD_TREE] = {"tree", NULL, NULL, false},
     [OLD_SUMMARY] = {"summary", NULL, NULL, false},
     [OLD_MEMORY] = {"memory", NULL, NULL, false},
@@ -180,6 +182,12 @@ static const struct plumb_cli_report_view views[] = {
      .kind = PLUMB_TRACE_VIEW_SLOWEST,
      .of_a_trace = true,
      .show = plumb_cli_show_trace},
+    {.head = {"kernels", NULL, "timeline: kernels, and operators on the host, by their own time",
+              ALL | BIT(TOP) | BIT(BY)},
+     .old = -1,
+     .kind = PLUMB_TRACE_VIEW_KERNELS,
+     .of_a_trace = true,
+     .show = plumb_cli_show_trace},
 };
 enum { VIEWS = sizeof views / sizeof *views };
 
@@ -263,6 +271,18 @@ static bool take_min_width(plumb_report_options *o, const char *text)
     return true;
 }
 
+static bool take_by(plumb_trace_view *view, const char *text)
+{
+    static const char *const names[] = {"name", "shape", "stage", "step"};
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], text) == 0) {
+            view->by = i;
+            return true;
+        }
+    plumb_cli_usage(&plumb_cmd_report, "--by wants name, shape, stage or step, not '%s'", text);
+    return false;
+}
+
 static bool take_text(struct plumb_cli_wish *w, int option, const char *value)
 {
     plumb_report_options *o = &w->options;
@@ -321,6 +341,8 @@ static bool take(struct plumb_cli_wish *w, int option, const char *value)
     case SUSPECTS:
         w->activations.kind = PLUMB_ACTIVATIONS_SUSPECTS;
         return true;
+    case BY:
+        return take_by(&w->trace, value);
     case BY_STEP:
         w->activations.kind = PLUMB_ACTIVATIONS_STEPS;
         return true;
@@ -562,7 +584,8 @@ const struct plumb_cli_command plumb_cmd_report = {
                 "plumb report memory RUN             # nodes, pools, owners, checkpoints\n"
                 "plumb report trace                  # the trace of the newest run\n"
                 "plumb report slowest denoise_step --top 3    # where its longest runs went\n"
-                "plumb report gaps trace.pftrace     # when its threads were idle",
+                "plumb report gaps trace.pftrace     # when its threads were idle\n"
+                "plumb report kernels --by stage --top 20 RUN    # where devices spent it",
     .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, a phase\n"
               "or pipeline that the run does not have, or output that cannot be written.",
     .options = options,

@@ -104,6 +104,7 @@ complete -c plumb -n '__plumb_is report' -l unit -x -a 'auto ns us ms s' -d 'uni
 complete -c plumb -n '__plumb_is report' -l module -x -d 'only modules in whose name REGEX is found'
 complete -c plumb -n '__plumb_is report' -l suspects -d 'show only the suspects, and all of them'
 complete -c plumb -n '__plumb_is report' -l by-step -d 'a row for each layer and step, with its change since the last step'
+complete -c plumb -n '__plumb_is report' -l by -x -a 'name shape stage step' -d 'what a row of kernels stands for (name)'
 complete -c plumb -n '__plumb_is report' -l help -d 'show this text'
 complete -c plumb -n '__plumb_is compare' -l a -r -d 'runs of side A, the baseline: all that follow, up to --b'
 complete -c plumb -n '__plumb_is compare' -l b -r -d 'runs of side B: all that follow, up to --a'
@@ -195,6 +196,7 @@ complete -c plumb -n '__plumb_is report' -a trace -d 'timeline: nodes by thread,
 complete -c plumb -n '__plumb_is report' -a gaps -d 'timeline: the largest gaps between spans of a thread'
 complete -c plumb -n '__plumb_is report' -a steps -d 'timeline: each step of the nodes that run in steps'
 complete -c plumb -n '__plumb_is report' -a slowest -d 'timeline: the longest runs of NODE, each with what ran inside (--top 10)'
+complete -c plumb -n '__plumb_is report' -a kernels -d 'timeline: kernels, and operators on the host, by their own time'
 complete -c plumb -n '__plumb_is report' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is compare' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is deep' -a '(__plumb_runs)' -d run

@@ -19,6 +19,7 @@ _plumb_report_views() {
         'gaps:timeline\: the largest gaps between spans of a thread'
         'steps:timeline\: each step of the nodes that run in steps'
         'slowest:timeline\: the longest runs of NODE, each with what ran inside (--top 10)'
+        'kernels:timeline\: kernels, and operators on the host, by their own time'
     )
     _describe view views
     _plumb_runs
@@ -125,6 +126,7 @@ _plumb() {
         '--module=[only modules in whose name REGEX is found]:REGEX:' \
         '--suspects[show only the suspects, and all of them]' \
         '--by-step[a row for each layer and step, with its change since the last step]' \
+        '--by=[what a row of kernels stands for (name)]:name|shape|stage|step:(name shape stage step)' \
         '--help[show this text]' \
         '1:view:_plumb_report_views' \
         '*:run:_plumb_runs'

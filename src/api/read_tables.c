@@ -388,6 +388,17 @@ int plumb_trace_render(char **out, const plumb_trace *trace, const plumb_trace_v
     return rc;
 }
 
+int plumb_trace_breakdown(char **out, const plumb_trace *trace, const char *name, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    int rc = plumb_trace_breakdown_write(&text, &trace->table, name, err);
+    if (rc < 0)
+        plumb_buf_fini(&text);
+    else
+        *out = text.data;
+    return rc;
+}
+
 int plumb_trace_remarks(char **out, const plumb_trace *trace, plumb_error *err)
 {
     struct plumb_buf text = {0};

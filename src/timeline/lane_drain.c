@@ -26,7 +26,7 @@ enum {
     KEY_IDS = 1024,
     WAITERS = 16
 };
-enum { KEY_BOUND = 1, KEY_STEP, KEY_NODE, KEY_EVENTS, KEY_NAMES = 16 };
+enum { KEY_BOUND = 1, KEY_STEP, KEY_NODE, KEY_EVENTS, KEY_TID, KEY_NAMES = 16 };
 /* Numbers of names other than those of lanes, which begin at 1. */
 enum { NAME_NODES = 1 << 20, NAME_DROPPED = 1 << 24, NAME_WAITS = 1 << 25 };
 
@@ -74,7 +74,8 @@ static const char *key_text(const struct plumb_trace_file *f, uint32_t id)
     static const char *const fixed[] = {[KEY_BOUND] = "clock_bound_ns",
                                         [KEY_STEP] = "step",
                                         [KEY_NODE] = "node",
-                                        [KEY_EVENTS] = "events"};
+                                        [KEY_EVENTS] = "events",
+                                        [KEY_TID] = "tid"};
     if (id >= KEY_NAMES)
         return name_text(f, id - KEY_NAMES);
     return id < sizeof fixed / sizeof *fixed && fixed[id] ? fixed[id] : "?";
@@ -276,6 +277,9 @@ static size_t add_args(const struct plumb_drain_lane *l, struct plumb_pf_arg *ar
     }
     if (v->step >= 0)
         args[n++] = (struct plumb_pf_arg){.key = KEY_STEP, .type = PLUMB_PF_I64, .v.i64 = v->step};
+    /* Work on the host took time of the thread whose spans are around it. */
+    if (v->tid && l->live->kind == PLUMB_LANE_OF_HOST)
+        args[n++] = (struct plumb_pf_arg){.key = KEY_TID, .type = PLUMB_PF_U64, .v.u64 = v->tid};
     if (v->clock)
         args[n++] =
             (struct plumb_pf_arg){.key = KEY_BOUND, .type = PLUMB_PF_U64, .v.u64 = x->bound_ns};
@@ -285,7 +289,7 @@ static size_t add_args(const struct plumb_drain_lane *l, struct plumb_pf_arg *ar
 static void put_span(struct plumb_drain_lane *l, const struct plumb_drain_entry *x)
 {
     const struct plumb_live_event *v = x->event;
-    struct plumb_pf_arg args[PLUMB_EVENT_ARGS + 3];
+    struct plumb_pf_arg args[PLUMB_EVENT_ARGS + 4];
     bool waits = v->kind == PLUMB_EVENT_WAIT;
     uint64_t begin = x->begin;
     struct plumb_pf_event e = {.type = PLUMB_PF_BEGIN, .args = args, .ending = &v->flow};
@@ -317,7 +321,7 @@ static void put_value(struct plumb_drain_lane *l, const struct plumb_drain_entry
 static void put_point(struct plumb_drain_lane *l, const struct plumb_drain_entry *x)
 {
     const struct plumb_live_event *v = x->event;
-    struct plumb_pf_arg args[PLUMB_EVENT_ARGS + 3];
+    struct plumb_pf_arg args[PLUMB_EVENT_ARGS + 4];
     bool flow = v->kind == PLUMB_EVENT_FLOW;
     struct plumb_pf_event e = {.type = PLUMB_PF_INSTANT,
                                .ns = x->begin,

@@ -18,7 +18,7 @@ grep -Eq '^main +11 +100\.00 +50000\.0 +request +save$' out.txt || fail "the gap
 grep -Eq '^io .* 12 +16\.00 +load +4$' out.txt || fail "the drops: $(cat out.txt)"
 
 expect 'a tree of a trace' 2 report tree trace.pftrace
-has err.txt "plumb report: 'trace.pftrace' is a trace, which has no view 'tree': it has trace, gaps, steps and slowest, and 'plumb export --format folded' has its stacks for a flame graph (see"
+has err.txt "plumb report: 'trace.pftrace' is a trace, which has no view 'tree': it has trace, gaps, steps, slowest and kernels, and 'plumb export --format folded' has its stacks for a flame graph (see"
 expect 'an option of nodes' 2 report --wide trace.pftrace
 has err.txt "plumb report: --wide is an option of the view nodes, not of 'trace' (see"
 expect 'no node' 2 report slowest

@@ -115,7 +115,7 @@ static void views_are_chosen_by_options(void **state)
     plumb_read_free(text);
     view.kind = PLUMB_TRACE_VIEW_SLOWEST;
     assert_int_equal(plumb_trace_render(&text, trace, &view, &err), PLUMB_ERR_NOT_FOUND);
-    view.kind = PLUMB_TRACE_VIEW_SLOWEST + 1;
+    view.kind = PLUMB_TRACE_VIEW_KERNELS + 1;
     assert_int_equal(plumb_trace_render(&text, trace, &view, &err), PLUMB_ERR_ARG);
     view.size = 0;
     assert_int_equal(plumb_trace_render(&text, trace, &view, &err), PLUMB_ERR_ARG);

@@ -175,9 +175,17 @@ PLUMB_API int plumb_trace_get_metadata(plumb_trace_metadata *out, const plumb_tr
 enum plumb_trace_view_kind {
     PLUMB_TRACE_VIEW_OVERVIEW = 0, /* the next three, and dropped events; csv: as _NODES */
     PLUMB_TRACE_VIEW_NODES = 1,    /* time of nodes, over all threads and on each */
-    PLUMB_TRACE_VIEW_GAPS = 2,   /* threads, and the largest gaps between their outermost slices */
-    PLUMB_TRACE_VIEW_STEPS = 3,  /* the steps of nodes that have steps */
-    PLUMB_TRACE_VIEW_SLOWEST = 4 /* the longest runs of a node, and the nodes inside */
+    PLUMB_TRACE_VIEW_GAPS = 2,    /* threads, and the largest gaps between their outermost slices */
+    PLUMB_TRACE_VIEW_STEPS = 3,   /* the steps of nodes that have steps */
+    PLUMB_TRACE_VIEW_SLOWEST = 4, /* the longest runs of a node, and the nodes inside */
+    PLUMB_TRACE_VIEW_KERNELS = 5  /* kernels, and operators on the host, by their own time */
+};
+/* Rows of PLUMB_TRACE_VIEW_KERNELS. */
+enum plumb_trace_kernels_by {
+    PLUMB_TRACE_BY_NAME = 0,
+    PLUMB_TRACE_BY_SHAPE = 1, /* a name and the shapes of its inputs, or the grid */
+    PLUMB_TRACE_BY_STAGE = 2, /* a name and the stage that launched it */
+    PLUMB_TRACE_BY_STEP = 3   /* a name and the step that launched it */
 };
 typedef struct plumb_trace_view {
     size_t size;        /* sizeof(plumb_trace_view) */
@@ -186,12 +194,14 @@ typedef struct plumb_trace_view {
     uint64_t top;       /* rows of a table; 0: all of nodes and steps, 10 of gaps and slowest */
     uint32_t kind;      /* enum plumb_trace_view_kind */
     uint32_t explain;   /* 1: what the columns mean (text, md) */
+    uint32_t by;        /* of PLUMB_TRACE_VIEW_KERNELS: enum plumb_trace_kernels_by */
+    uint32_t reserved;
 } plumb_trace_view;
 
 /* Returns a view with every field at its default. */
 static inline plumb_trace_view plumb_trace_view_default(void)
 {
-    plumb_trace_view v = {sizeof(plumb_trace_view), NULL, NULL, 0, 0, 0};
+    plumb_trace_view v = {sizeof(plumb_trace_view), NULL, NULL, 0, 0, 0, 0, 0};
     return v;
 }
 
@@ -200,6 +210,13 @@ static inline plumb_trace_view plumb_trace_view_default(void)
  * `err` names one that is like it. */
 PLUMB_API int plumb_trace_render(char **out, const plumb_trace *trace, const plumb_trace_view *view,
                                  plumb_error *err);
+/* Writes the breakdown of the trace as JSON to `out`: `name`, and the 50 rows of kernels
+ * (`top_kernels`) and of operators on the host (`top_ops`) with the most time of their own, those
+ * of at least 0.01 ms; totals and numbers are of all such rows. A row has `name`, `ms`, `cuda_ms`
+ * (null without a CUDA device), `cpu_ms`, `device_ms` (null without a device), `count`, `mean_us`,
+ * `grid`, `shape`, `stage` and `step` (null where its runs differ). Times are in ms, rounded. */
+PLUMB_API int plumb_trace_breakdown(char **out, const plumb_trace *trace, const char *name,
+                                    plumb_error *err);
 /* Writes what a reader of the trace must know to `out`, one line each: open and cut slices, drops,
  * packets that could not be read. "" if there is nothing. */
 PLUMB_API int plumb_trace_remarks(char **out, const plumb_trace *trace, plumb_error *err);

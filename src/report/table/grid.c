@@ -130,6 +130,9 @@ static void put_cell(struct plumb_buf *out, enum plumb_grid_type type,
     case PLUMB_GRID_WHOLE:
         plumb_buf_printf(out, "%" PRId64, cell->value.with_sign);
         break;
+    case PLUMB_GRID_MILLI:
+        plumb_put_fixed(out, number_of(cell), 3, 0);
+        break;
     case PLUMB_GRID_FIGURE:
         if (cell->is == PLUMB_CELL_STRING)
             plumb_put_left(out, cell->value.text, 0);

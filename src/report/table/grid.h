@@ -27,7 +27,8 @@ enum plumb_grid_type {
     PLUMB_GRID_FLAG,    /* yes, no; CSV: 1, 0 */
     PLUMB_GRID_US,      /* tables have us with one decimal, CSV has ns */
     PLUMB_GRID_WHOLE,   /* tables have whole numbers, with their sign */
-    PLUMB_GRID_FIGURE   /* six digits that count; a text in its place is shown as it is */
+    PLUMB_GRID_FIGURE,  /* six digits that count; a text in its place is shown as it is */
+    PLUMB_GRID_MILLI    /* three decimals */
 };
 
 struct plumb_grid_column {

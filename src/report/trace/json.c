@@ -140,6 +140,8 @@ void plumb_trace_put_json(struct plumb_buf *out, const struct plumb_trace_sight 
     plumb_put_known(j, "rank", rank.rank);
     plumb_put_known(j, "world_size", rank.world_size);
     put_facts(j, s->t);
+    if (s->view->kind == PLUMB_TRACE_VIEW_KERNELS)
+        plumb_trace_put_kernel_sums(j, s);
     for (size_t i = 0; i < n; i++)
         if (sections[i].kinds >> s->view->kind & 1)
             put_section(j, s, &sections[i]);

@@ -2,9 +2,12 @@
 #ifndef PLUMB_REPORT_TRACE_PARTS_H
 #define PLUMB_REPORT_TRACE_PARTS_H
 
+#include "analyze/kernel/kernels.h"
 #include "analyze/trace/spans.h"
+#include "codec/json_write.h"
 #include "read/trace/symbols.h"
 #include "report/table/grid.h"
+#include "report/table/page.h"
 #include "report/trace/view.h"
 
 enum {
@@ -20,6 +23,8 @@ struct plumb_trace_sight {
     struct plumb_gaps gaps;
     struct plumb_step_marks marks;
     struct plumb_steps steps;
+    struct plumb_kernels kernels; /* of their view alone */
+    struct plumb_own_rows kernel_rows, op_rows;
     uint32_t slowest[PLUMB_SLOWEST_MAX];
     size_t slowest_count;
     uint64_t slowest_of; /* whole slices of that name */
@@ -46,6 +51,16 @@ const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t sl
 
 /* slowest.c: the view of the slowest runs as text or Markdown. */
 void plumb_trace_put_slowest(struct plumb_buf *out, const struct plumb_trace_sight *s, bool md);
+/* kernels.c: the parts of the view of kernels. */
+int plumb_trace_look_at_kernels(struct plumb_trace_sight *s, plumb_error *err);
+void plumb_trace_look_away_from_kernels(struct plumb_trace_sight *s);
+void plumb_trace_fill_kernels(struct plumb_grid *g, const struct plumb_trace_sight *s,
+                              size_t *more);
+void plumb_trace_fill_ops(struct plumb_grid *g, const struct plumb_trace_sight *s, size_t *more);
+void plumb_trace_put_kernel_line(struct plumb_page *p, const struct plumb_trace_sight *s);
+void plumb_trace_put_kernel_sums(struct plumb_json *j, const struct plumb_trace_sight *s);
+/* The whole file of a breakdown; the view's `node` is its name. */
+void plumb_trace_put_breakdown(struct plumb_buf *out, const struct plumb_trace_sight *s);
 /* json.c */
 void plumb_trace_put_json(struct plumb_buf *out, const struct plumb_trace_sight *s);
 

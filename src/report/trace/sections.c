@@ -335,7 +335,8 @@ const struct plumb_trace_section *plumb_trace_sections(size_t *n)
         NODES = BIT(PLUMB_TRACE_VIEW_NODES),
         GAPS = BIT(PLUMB_TRACE_VIEW_GAPS),
         STEPS = BIT(PLUMB_TRACE_VIEW_STEPS),
-        SLOWEST = BIT(PLUMB_TRACE_VIEW_SLOWEST)
+        SLOWEST = BIT(PLUMB_TRACE_VIEW_SLOWEST),
+        KERNELS = BIT(PLUMB_TRACE_VIEW_KERNELS)
     };
     static const struct plumb_trace_section sections[] = {
         {"nodes", "Nodes", ALL | NODES, fill_nodes},
@@ -345,6 +346,8 @@ const struct plumb_trace_section *plumb_trace_sections(size_t *n)
         {"stepped_nodes", "Steps", ALL | STEPS, fill_stepped},
         {"steps", "Each step", STEPS, fill_steps},
         {"slowest", "Slowest", SLOWEST, fill_slowest},
+        {"top_kernels", "Kernels", KERNELS, plumb_trace_fill_kernels},
+        {"top_ops", "Operators on the host", KERNELS, plumb_trace_fill_ops},
         {"dropped", "Dropped", ALL, fill_drops},
     };
     *n = sizeof sections / sizeof *sections;

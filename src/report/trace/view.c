@@ -10,7 +10,7 @@
 #include "report/table/page.h"
 #include "report/trace/parts.h"
 
-enum { KINDS = PLUMB_TRACE_VIEW_SLOWEST + 1, TEXT_ROWS = 40 };
+enum { KINDS = PLUMB_TRACE_VIEW_KERNELS + 1, TEXT_ROWS = 40 };
 
 /* ---- What is shown -------------------------------------------------------------------------- */
 
@@ -48,6 +48,8 @@ static int look(struct plumb_trace_sight *s, plumb_error *err)
         rc = plumb_step_marks_init(&s->marks, s->t, err);
     if (rc == PLUMB_OK)
         rc = plumb_steps_init(&s->steps, &s->marks, err);
+    if (rc == PLUMB_OK && s->view->kind == PLUMB_TRACE_VIEW_KERNELS)
+        rc = plumb_trace_look_at_kernels(s, err);
     if (rc == PLUMB_OK && s->view->kind == PLUMB_TRACE_VIEW_SLOWEST) {
         rc = choose_slowest(s, err);
         s->symbols = plumb_symbols_open(s->t);
@@ -60,6 +62,7 @@ static int look(struct plumb_trace_sight *s, plumb_error *err)
 
 static void look_away(struct plumb_trace_sight *s)
 {
+    plumb_trace_look_away_from_kernels(s);
     plumb_span_rows_fini(&s->nodes);
     plumb_span_rows_fini(&s->threads);
     plumb_gaps_fini(&s->gaps);
@@ -120,6 +123,8 @@ static const char *nothing_to_show(uint32_t kind)
         return "No span of the trace tells its step: mark steps with PLUMB_STEPS() or "
                "PLUMB_STEP(), "
                "and with step() of torch.profiler.";
+    case PLUMB_TRACE_VIEW_KERNELS:
+        return "The trace has neither kernels nor operators on the host.";
     case PLUMB_TRACE_VIEW_GAPS:
     default:
         return "The trace has no spans.";
@@ -161,6 +166,8 @@ static void put_page(struct plumb_buf *out, const struct plumb_trace_sight *s, b
     }
     plumb_page_begin(&p, NULL, out, md, s->view->explain != 0);
     put_head(&p, s);
+    if (s->view->kind == PLUMB_TRACE_VIEW_KERNELS)
+        plumb_trace_put_kernel_line(&p, s);
     put_sections(&p, s);
     plumb_page_end(&p);
 }
@@ -180,8 +187,8 @@ static void put_md(struct plumb_buf *out, const struct plumb_trace_sight *s)
 /* CSV is one table: the one with the most figures. */
 static void put_csv(struct plumb_buf *out, const struct plumb_trace_sight *s)
 {
-    static const char *const tables[KINDS] = {"nodes_by_thread", "nodes_by_thread", "gaps", "steps",
-                                              "slowest"};
+    static const char *const tables[KINDS] = {"nodes_by_thread", "nodes_by_thread", "gaps",
+                                              "steps",           "slowest",         "top_kernels"};
     size_t n, more;
     const struct plumb_trace_section *sections = plumb_trace_sections(&n);
     for (size_t i = 0; i < n; i++) {
@@ -214,6 +221,8 @@ int plumb_trace_view_render(struct plumb_buf *out, const struct plumb_table *t, 
     struct plumb_trace_sight *s;
     size_t i = 0;
     int rc;
+    if (view->by > PLUMB_TRACE_BY_STEP)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown rows of kernels: %u", (unsigned)view->by);
     if (view->kind >= KINDS)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown view of a trace: %u", (unsigned)view->kind);
     while (i < sizeof formats / sizeof *formats && strcmp(formats[i].name, format) != 0)
@@ -234,6 +243,28 @@ int plumb_trace_view_render(struct plumb_buf *out, const struct plumb_table *t, 
         if (out->failed || s->arena.failed)
             rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while writing a report");
     }
+    look_away(s);
+    return rc;
+}
+
+int plumb_trace_breakdown_write(struct plumb_buf *out, const struct plumb_table *t,
+                                const char *name, plumb_error *err)
+{
+    plumb_trace_view view = plumb_trace_view_default();
+    struct plumb_trace_sight *s = calloc(1, sizeof *s);
+    int rc;
+    if (!s)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the breakdown of a trace");
+    view.node = name;
+    s->t = t;
+    s->view = &view;
+    rc = plumb_step_marks_init(&s->marks, t, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_trace_look_at_kernels(s, err);
+    if (rc == PLUMB_OK)
+        plumb_trace_put_breakdown(out, s);
+    if (rc == PLUMB_OK && out->failed)
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while writing a breakdown");
     look_away(s);
     return rc;
 }

@@ -13,6 +13,11 @@
 int plumb_trace_view_render(struct plumb_buf *out, const struct plumb_table *t, const char *path,
                             const plumb_trace_view *view, plumb_error *err);
 
+/* Appends the breakdown of the trace by kernels and operators on the host: JSON, `name` and lists
+ * of at most 50 rows. PLUMB_ERR_MEMORY. */
+int plumb_trace_breakdown_write(struct plumb_buf *out, const struct plumb_table *t,
+                                const char *name, plumb_error *err);
+
 /* Appends the limits of the trace, lines that each end in a newline; nothing if there are none. */
 void plumb_trace_remarks_write(const struct plumb_table *t, struct plumb_buf *out);
 
