@@ -1,4 +1,5 @@
-/* TF-24: PLUMB_CAPTURE keeps the inputs of one call of a stage, or of one step, exactly, and the
+/* labels: notsan
+ * TF-24: PLUMB_CAPTURE keeps the inputs of one call of a stage, or of one step, exactly, and the
  * stage can be run alone with them; what cannot be kept is named, and the program goes on. */
 #include <setjmp.h>
 #include <stdarg.h>
