@@ -23,6 +23,7 @@
 #include "read/run/load.h"
 #include "read/run/runs.h"
 #include "report/bench/view.h"
+#include "summary/cells.h"
 
 void plumb_bench_result_free(plumb_bench_result *result)
 {
@@ -72,8 +73,10 @@ int plumb_bench_stages(char **out, const char *signature, plumb_error *err)
     if (rc < 0)
         return rc;
     plumb_buf_str(&text, "");
-    for (size_t i = 0; i < source.signature.stage_count; i++)
-        plumb_buf_printf(&text, "%s  - %s", i ? "\n" : "", source.signature.stages[i].name);
+    for (size_t i = 0; i < source.signature.stage_count; i++) {
+        plumb_buf_str(&text, i ? "\n  - " : "  - ");
+        plumb_put_left(&text, source.signature.stages[i].name, 0);
+    }
     plumb_source_close(&source);
     return hand_over(out, &text, err);
 }

@@ -25,6 +25,8 @@ struct state {
     struct plumb_loop_limit limit;
     struct plumb_output_hash hash;
     bool hashing;
+    int output_code; /* less than 0: an output was refused, output_err says why */
+    plumb_error output_err;
     uint64_t output_ns; /* spent in taking outputs, in this run */
     size_t cap;
 };
@@ -42,7 +44,8 @@ static void take_output(plumb_stage_call *call, const char *name, const plumb_va
     if (!s->hashing)
         return;
     begin = plumb_monotonic_ns();
-    plumb_output_hash_add(&s->hash, name, value);
+    if (s->output_code == PLUMB_OK)
+        s->output_code = plumb_output_hash_add(&s->hash, name, value, &s->output_err);
     s->output_ns += plumb_monotonic_ns() - begin;
 }
 
@@ -127,6 +130,7 @@ static int run_once(uint64_t *out, struct state *s, bool measured, plumb_error *
     uint64_t begin, end, mark;
     int rc;
     s->output_ns = 0;
+    s->output_code = PLUMB_OK;
     m->progress->step = -1;
     /* Work that was launched before the run is not counted as the run's. */
     rc = synchronise(m, &why);
@@ -136,6 +140,10 @@ static int run_once(uint64_t *out, struct state *s, bool measured, plumb_error *
         rc = synchronise(m, &why);
     end = plumb_monotonic_ns();
     plumb_mark_end(mark);
+    if (rc >= 0 && s->output_code < 0) {
+        rc = s->output_code;
+        why = s->output_err;
+    }
     if (rc < 0) {
         rc = failure(s, rc, &why);
         if (err)

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <plumb/error.h>
 #include <plumb/value.h>
 
 struct plumb_output_hash {
@@ -14,8 +15,9 @@ struct plumb_output_hash {
 };
 
 void plumb_output_hash_init(struct plumb_output_hash *hash);
-void plumb_output_hash_add(struct plumb_output_hash *hash, const char *name,
-                           const plumb_value *value);
+/* PLUMB_ERR_ARG: a name, a value or a text is NULL, or a tensor is refused by plumb_view_init(). */
+int plumb_output_hash_add(struct plumb_output_hash *hash, const char *name,
+                          const plumb_value *value, plumb_error *err);
 /* Returns the hash; 0 without outputs. */
 uint64_t plumb_output_hash_end(const struct plumb_output_hash *hash);
 

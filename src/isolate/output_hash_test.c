@@ -15,7 +15,7 @@ static uint64_t hash_of(const char *name, plumb_value value)
 {
     struct plumb_output_hash h;
     plumb_output_hash_init(&h);
-    plumb_output_hash_add(&h, name, &value);
+    assert_int_equal(plumb_output_hash_add(&h, name, &value, NULL), PLUMB_OK);
     assert_int_equal(h.outputs, 1);
     return plumb_output_hash_end(&h);
 }
@@ -103,10 +103,10 @@ static void an_order_of_outputs_and_of_elements_counts(void **state)
     assert_int_not_equal(hash_of("x", plumb_value_str("a")), hash_of("x", plumb_value_str("b")));
     plumb_output_hash_init(&one);
     plumb_output_hash_init(&two);
-    plumb_output_hash_add(&one, "x", &v);
-    plumb_output_hash_add(&one, "x", &w);
-    plumb_output_hash_add(&two, "x", &w);
-    plumb_output_hash_add(&two, "x", &v);
+    assert_int_equal(plumb_output_hash_add(&one, "x", &v, NULL), PLUMB_OK);
+    assert_int_equal(plumb_output_hash_add(&one, "x", &w, NULL), PLUMB_OK);
+    assert_int_equal(plumb_output_hash_add(&two, "x", &w, NULL), PLUMB_OK);
+    assert_int_equal(plumb_output_hash_add(&two, "x", &v, NULL), PLUMB_OK);
     assert_int_not_equal(plumb_output_hash_end(&one), plumb_output_hash_end(&two));
 }
 
@@ -120,7 +120,7 @@ static void memory_that_the_host_cannot_read_counts_by_its_shape(void **state)
     (void)state;
     t.device.type = 2;
     plumb_output_hash_init(&h);
-    plumb_output_hash_add(&h, "x", &v);
+    assert_int_equal(plumb_output_hash_add(&h, "x", &v, NULL), PLUMB_OK);
     assert_int_equal(h.unread, 1);
     first = plumb_output_hash_end(&h);
     t.shape = longer;
@@ -129,14 +129,36 @@ static void memory_that_the_host_cannot_read_counts_by_its_shape(void **state)
     t.device.type = 1;
     t.data = NULL;
     plumb_output_hash_init(&h);
-    plumb_output_hash_add(&h, "x", &v);
+    assert_int_equal(plumb_output_hash_add(&h, "x", &v, NULL), PLUMB_OK);
     assert_int_equal(h.unread, 0);
+}
+
+static void what_is_no_value_is_refused_by_the_name_of_the_output(void **state)
+{
+    int64_t shape[] = {-1};
+    struct plumb_dl_tensor t = tensor(NULL, 2, 32, 1, shape, NULL);
+    struct plumb_output_hash h;
+    plumb_error err = {0, ""};
+    plumb_value v = plumb_value_tensor(&t), list = plumb_value_list(&v, 1);
+    plumb_field field = {NULL, plumb_value_null()};
+    (void)state;
+    plumb_output_hash_init(&h);
+    assert_int_equal(plumb_output_hash_add(&h, "y", &list, &err), PLUMB_ERR_ARG);
+    assert_memory_equal(err.message, "output 'y': ", 12);
+    v = plumb_value_fields(&field, 1);
+    assert_int_equal(plumb_output_hash_add(&h, "y", &v, &err), PLUMB_ERR_ARG);
+    v.kind = PLUMB_VALUE_STR;
+    v.as.str = NULL;
+    assert_int_equal(plumb_output_hash_add(&h, "y", &v, &err), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_output_hash_add(&h, "y", NULL, &err), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_output_hash_add(&h, NULL, &v, &err), PLUMB_ERR_ARG);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_output_has_no_hash),
+        cmocka_unit_test(what_is_no_value_is_refused_by_the_name_of_the_output),
         cmocka_unit_test(a_tensor_counts_by_type_shape_and_bytes),
         cmocka_unit_test(a_view_counts_by_its_elements_alone),
         cmocka_unit_test(an_order_of_outputs_and_of_elements_counts),

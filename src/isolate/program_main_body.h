@@ -54,7 +54,7 @@ static void take_options(int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             help();
         if (i + 1 == argc)
-            fail("an option without a value, see --help", argv[i]);
+            fail("an unknown option, or one without a value; see --help", argv[i]);
         take_option(argv[i], argv[i + 1]);
     }
     if (options.steps < 1 || options.runs < 1)
@@ -223,5 +223,6 @@ int main(int argc, char **argv)
     print_result(ns, sorted);
     if (ops->close)
         ops->close(instance);
+    free(ns);
     return fflush(stdout) == 0 ? 0 : 2;
 }

@@ -14,12 +14,21 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
+/* A folder may have the file and not be a run: a copy, or what the predecessor wrote. */
+static bool has_file(struct plumb_source *s, const char *folder)
+{
+    int n = folder ? snprintf(s->path, sizeof s->path, "%s/%s", folder, PLUMB_SIGNATURE_FILE) : -1;
+    return n > 0 && (size_t)n < sizeof s->path && is_file(s->path);
+}
+
 static int find_file(struct plumb_source *s, const char *what, const char *runs, plumb_error *err)
 {
     char run[PLUMB_SOURCE_PATH];
     int rc, n;
     if (what && is_file(what)) {
         n = snprintf(s->path, sizeof s->path, "%s", what);
+    } else if (has_file(s, what)) {
+        return PLUMB_OK;
     } else {
         rc = plumb_runs_resolve(run, sizeof run, what, runs, err);
         if (rc < 0)

@@ -82,6 +82,7 @@ int main(void)
 struct engine {
     int steps;
     int runs;
+    char output[16]; /* what is wrong with it; "": nothing */
     float x[N];
 };
 
@@ -95,6 +96,7 @@ static int engine_open(void **out, const char *config, plumb_error *err)
         abort();
     sscanf(config, "steps=%d", &steps);
     e = calloc(1, sizeof *e);
+    sscanf(config, "output=%15s", e->output);
     e->steps = steps ? steps : STEPS;
     *out = e;
     return 0;
@@ -132,6 +134,22 @@ static int loop_run(void *instance, plumb_stage_call *call, plumb_error *err)
     return 0;
 }
 
+/* A stage is the program of a user: an output may be anything. */
+static void give_wrong(struct engine *e, plumb_stage_call *call)
+{
+    int64_t n = -1;
+    DLTensor t = describe(e->x, kDLFloat, 32, &n);
+    if (strcmp(e->output, "shape") == 0)
+        plumb_call_output(call, "wrong", (const plumb_tensor *)&t);
+    t.ndim = 1000;
+    if (strcmp(e->output, "ndim") == 0) {
+        plumb_value v = plumb_value_tensor((const plumb_tensor *)&t);
+        plumb_call_output_value(call, "wrong", plumb_value_list(&v, 1));
+    }
+    if (strcmp(e->output, "name") == 0)
+        plumb_call_output_value(call, NULL, plumb_value_null());
+}
+
 static int lookup_run(void *instance, plumb_stage_call *call, plumb_error *err)
 {
     struct engine *e = instance;
@@ -143,6 +161,7 @@ static int lookup_run(void *instance, plumb_stage_call *call, plumb_error *err)
         e->x[i] = (float)at;
     }
     plumb_call_output_value(call, "total", plumb_value_f64(plumb_call_f64(call, "scale", 0)));
+    give_wrong(e, call);
     return 0;
 }
 

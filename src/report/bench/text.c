@@ -177,8 +177,8 @@ static void put_outputs(struct plumb_page *p, const plumb_bench_result *r)
     plumb_page_paragraph(p);
     if (r->outputs)
         plumb_buf_printf(p->out, "outputs: %u, hash %016" PRIx64 "%s", r->outputs, r->output_hash,
-                         r->outputs_vary ? " (of the first run another: the stage does not compute "
-                                           "the same twice)"
+                         r->outputs_vary ? "; the outputs of the first run differ: the stage does "
+                                           "not repeat its results"
                                          : "");
     else
         plumb_buf_str(p->out, "outputs: none (plumb_call_output)");
