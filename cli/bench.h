@@ -34,6 +34,12 @@ struct plumb_cli_bench_shared {
 /* Maps the shared file of `folder`, which is made if `make`. NULL: errno says why. */
 struct plumb_cli_bench_shared *plumb_cli_bench_map(const char *folder, bool make);
 
+struct plumb_launched;
+/* Whether the stage's process has done its work; if not, says what happened to it, and where. */
+bool plumb_cli_bench_ended(const struct plumb_cli_bench *b,
+                           const struct plumb_cli_bench_shared *shared,
+                           const struct plumb_launched *end);
+
 /* Runs the stage in this process. Returns the exit status. */
 int plumb_cli_bench_alone(const struct plumb_cli_bench *b);
 

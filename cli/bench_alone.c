@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -52,7 +54,8 @@ static void record(void *arg)
     o.trace = PLUMB_ON;
     o.trace_nodes = "bench";
     o.quiet = PLUMB_ON;
-    if (plumb_start(&o, &err) < 0 && err.code != PLUMB_ERR_ABSENT)
+    int rc = plumb_start(&o, &err);
+    if (rc < 0 && rc != PLUMB_ERR_ABSENT)
         plumb_cli_say(&plumb_cmd_bench, "nothing is recorded: %s", err.message);
 }
 
@@ -60,8 +63,11 @@ static int run_stage(plumb_bench_result *out, const struct plumb_cli_bench *b,
                      struct plumb_cli_bench_shared *shared, plumb_error *err)
 {
     struct recording recording = {b->alone, shared->collect};
+    char path[PATH_MAX];
     const struct plumb_stage_library *library;
     const plumb_stage_ops *ops;
+    /* The stage may change the working directory. */
+    const char *signature = b->signature ? realpath(b->signature, path) : NULL;
     plumb_bench_options options = b->options;
     void *instance = NULL;
     int rc = plumb_stages_load(&library, b->library, err);
@@ -79,7 +85,8 @@ static int run_stage(plumb_bench_result *out, const struct plumb_cli_bench *b,
     options.arg = &recording;
     if (b->first_step >= 0)
         options.first_step = &b->first_step;
-    rc = plumb_bench(out, b->signature, b->stage, ops, instance, &options, err);
+    rc = plumb_bench(out, signature ? signature : b->signature, b->stage, ops, instance, &options,
+                     err);
     if (ops->close)
         ops->close(instance);
     return rc;

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,6 +67,7 @@ struct job {
     char run[4200];       /* in it: the recording */
     char folder[4096];    /* of the signature */
     char file[200];       /* stage and suffix, as parts of file names */
+    bool newest;          /* no signature was named */
     char *config;
     struct plumb_cli_bench_shared *shared;
     plumb_bench_result result;
@@ -213,11 +213,21 @@ static void name_files(struct job *job)
             *p = '_';
 }
 
-static bool make_folder(const char *path)
+/* Makes sure of the folder of the files before the stage runs: that may take minutes. */
+static bool check_folder(const struct job *job)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    const char *given = job->bench.out;
+    const char *path = given ? given : job->folder;
+    struct stat st;
+    if (given && mkdir(path, 0777) < 0 && errno != EEXIST) {
+        plumb_cli_say(&plumb_cmd_bench, "cannot make the folder '%s': %s", path, strerror(errno));
+        return false;
+    }
+    errno = stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? ENOTDIR : 0;
+    if (errno == 0 && access(path, W_OK | X_OK) == 0)
         return true;
-    plumb_cli_say(&plumb_cmd_bench, "cannot make the folder '%s': %s", path, strerror(errno));
+    plumb_cli_say(&plumb_cmd_bench, "cannot write to the folder '%s': %s%s", path, strerror(errno),
+                  given ? "" : " (--out DIR names another)");
     return false;
 }
 
@@ -242,9 +252,10 @@ static bool set_up(struct job *job)
 {
     const char *why = NULL;
     if (!plumb_cli_temporary(job->temporary, sizeof job->temporary, "plumb-bench") ||
-        !mkdtemp(job->temporary))
+        !mkdtemp(job->temporary)) {
         why = strerror(errno);
-    else if (!(job->shared = plumb_cli_bench_map(job->temporary, true)))
+        job->temporary[0] = '\0';
+    } else if (!(job->shared = plumb_cli_bench_map(job->temporary, true)))
         why = strerror(errno);
     if (why)
         plumb_cli_say(&plumb_cmd_bench, "no temporary folder: %s", why);
@@ -268,41 +279,6 @@ static void clear_environment(const struct job *job)
         unsetenv(names[i]);
     if (record && strcmp(record, "0") != 0)
         unsetenv("PLUMB");
-}
-
-/* Where a stage that ended without an answer was. */
-static void say_place(const struct job *job, const char *what)
-{
-    const plumb_bench_progress *p = &job->shared->progress;
-    char where[80] = "while it was opened";
-    char step[40] = "";
-    if (p->phase == PLUMB_BENCH_WARMING || p->phase == PLUMB_BENCH_MEASURING)
-        snprintf(where, sizeof where, "in %s run %u",
-                 p->phase == PLUMB_BENCH_WARMING ? "warm-up" : "measured", p->run);
-    else if (p->phase == PLUMB_BENCH_DONE)
-        snprintf(where, sizeof where, "after its last run");
-    if (p->step >= 0 && p->phase != PLUMB_BENCH_DONE && p->phase != PLUMB_BENCH_PREPARING)
-        snprintf(step, sizeof step, ", step %" PRId64, p->step);
-    plumb_cli_say(&plumb_cmd_bench, "stage '%s' %s %s%s", job->bench.stage, what, where, step);
-}
-
-static bool check_end(const struct job *job, const struct plumb_launched *end)
-{
-    char what[120];
-    if (end->timed_out)
-        snprintf(what, sizeof what, "did not end within %g s (--timeout): it was stopped",
-                 job->bench.timeout_s);
-    else if (end->signal)
-        snprintf(what, sizeof what, "crashed (%s)", strsignal(end->signal));
-    else if (!job->shared->finished)
-        snprintf(what, sizeof what, "ended its process (status %d)", end->status);
-    else if (job->shared->status < 0) {
-        plumb_cli_say(&plumb_cmd_bench, "%s", job->shared->err.message);
-        return false;
-    } else
-        return true;
-    say_place(job, what);
-    return false;
 }
 
 static bool read_result(struct job *job)
@@ -336,8 +312,9 @@ static void list_preloads(char out[8200], const char *library)
 static bool run_alone(struct job *job, int argc, char **argv)
 {
     char library[4096], preload[8200] = "";
-    char **again = calloc((size_t)argc + 6, sizeof *again);
+    char **again = calloc((size_t)argc + 7, sizeof *again);
     struct plumb_launched end = {0};
+    const char *record = getenv("PLUMB");
     bool there = plumb_cli_library(library, sizeof library);
     int n = 0;
     if (!again) {
@@ -350,22 +327,27 @@ static bool run_alone(struct job *job, int argc, char **argv)
     again[n++] = job->temporary;
     for (int i = 1; i < argc; i++)
         again[n++] = argv[i];
+    if (job->newest) /* that of now, not of later */
+        again[n++] = job->folder;
     if (!there)
         plumb_cli_say(&plumb_cmd_bench,
                       "libplumb is not at '%s': there is no trace and no "
                       "breakdown",
                       library);
+    else if (record && strcmp(record, "0") == 0)
+        plumb_cli_say(&plumb_cmd_bench, "PLUMB=0 is set: there is no trace and no breakdown");
     else
         list_preloads(preload, library);
     struct plumb_launch how = {.argv = again,
                                .preload = there ? preload : NULL,
                                .stdout_to_stderr = true,
+                               .whole = true,
                                .timeout_s = job->bench.timeout_s};
     bool ok = plumb_cli_launch(&end, &how);
     if (!ok)
         plumb_cli_say(&plumb_cmd_bench, "cannot start a process: %s", strerror(errno));
     free(again);
-    return ok && check_end(job, &end) && read_result(job);
+    return ok && plumb_cli_bench_ended(&job->bench, job->shared, &end) && read_result(job);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -379,7 +361,7 @@ static bool copy_file(const char *from, const char *to)
     size_t n = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
     bool ok = text && plumb_read_save(to, text, n, &err) == PLUMB_OK;
     if (!ok)
-        plumb_cli_say(&plumb_cmd_bench, "cannot write '%s': %s", to,
+        plumb_cli_say(&plumb_cmd_bench, "no breakdown: %s",
                       err.message[0] ? err.message : strerror(errno));
     if (file)
         fclose(file);
@@ -393,6 +375,8 @@ static void export_trace(struct job *job)
     plumb_exported exported = {.remarks = NULL};
     plumb_error err = {0, ""};
     o.output = job->trace;
+    if (access(job->run, F_OK) < 0) /* the reason is told already */
+        return;
     if (plumb_export(&exported, job->run, &o, &err) < 0) {
         plumb_cli_say(&plumb_cmd_bench, "no trace: %s", err.message);
         return;
@@ -424,12 +408,14 @@ static const char *absolute(char out[PATH_MAX], const char *path)
 static void write_program(struct job *job)
 {
     const struct plumb_cli_bench *b = &job->bench;
-    char library[PATH_MAX];
+    char library[PATH_MAX], signature[PATH_MAX];
+    struct stat st;
+    bool is_file = stat(b->signature, &st) == 0 && S_ISREG(st.st_mode);
     plumb_error err = {0, ""};
     char *text = NULL;
-    int rc =
-        plumb_bench_program(&text, b->signature, b->stage, job->file, absolute(library, b->library),
-                            b->config, &job->result, &b->options, &err);
+    int rc = plumb_bench_program(&text, absolute(signature, is_file ? b->signature : job->folder),
+                                 b->stage, job->file, absolute(library, b->library), b->config,
+                                 &job->result, &b->options, &err);
     if (rc == PLUMB_OK)
         rc = plumb_read_save(job->program, text, strlen(text), &err);
     plumb_read_free(text);
@@ -493,13 +479,16 @@ static int bench(struct job *job, int argc, char **argv)
         b->config = job->config;
     if (b->alone)
         return plumb_cli_bench_alone(b);
+    job->newest = !b->signature;
+    if (job->newest)
+        b->signature = job->folder;
     job->facts = plumb_bench_facts_default();
     job->facts.stage = b->stage;
     job->facts.library = b->library;
     job->facts.signature = b->signature;
     job->facts.seed = b->options.seed;
     name_files(job);
-    if ((b->out && !make_folder(b->out)) || !set_up(job))
+    if (!check_folder(job) || !set_up(job))
         return PLUMB_EXIT_TROUBLE;
     clear_environment(job);
     if (!run_alone(job, argc, argv) || !finish(job))
@@ -532,7 +521,7 @@ static void clean_up(struct job *job)
 {
     if (job->shared)
         munmap(job->shared, sizeof *job->shared);
-    if (job->shared && nftw(job->temporary, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0)
+    if (job->temporary[0] && nftw(job->temporary, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0)
         plumb_cli_say(&plumb_cmd_bench, "cannot remove '%s': %s", job->temporary, strerror(errno));
     free(job->result.run_ns);
     plumb_read_free(job->config);

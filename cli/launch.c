@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,7 +38,7 @@ struct dispositions {
 };
 
 /* Signals stay blocked until the child is known: one that comes earlier must reach it too. */
-static void take_signals(struct dispositions *d)
+static void take_signals(struct dispositions *d, bool whole)
 {
     sigset_t block;
     sigemptyset(&block);
@@ -45,7 +46,8 @@ static void take_signals(struct dispositions *d)
         sigaddset(&block, handled[i]);
     sigprocmask(SIG_BLOCK, &block, &d->mask);
     for (int i = 0; i < SIGNALS; i++) {
-        struct sigaction action = {.sa_handler = i < 2 ? SIG_IGN : pass_on, .sa_flags = SA_RESTART};
+        struct sigaction action = {.sa_handler = i < 2 && !whole ? SIG_IGN : pass_on,
+                                   .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
         sigaction(handled[i], NULL, &d->before[i]);
         if (d->before[i].sa_handler != SIG_IGN) /* nohup: stays ignored, here and in the child */
@@ -72,7 +74,8 @@ static bool set_preload(const char *libraries)
     return ok;
 }
 
-static void become(const struct plumb_launch *how, const struct dispositions *d, int report)
+static void become(const struct plumb_launch *how, const struct dispositions *d, pid_t parent,
+                   int report)
 {
     char pid[32];
     bool ready;
@@ -83,6 +86,11 @@ static void become(const struct plumb_launch *how, const struct dispositions *d,
     if (how->preload)
         ready = ready && set_preload(how->preload);
     unsetenv("PLUMB_LIBRARY"); /* ours alone: the runtime would call it unknown */
+    if (how->whole) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(PLUMB_LAUNCH_OWN);
+    }
     if (how->stdout_to_stderr)
         dup2(STDERR_FILENO, STDOUT_FILENO);
     give_signals_back(d);
@@ -140,11 +148,12 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
         return false;
     fflush(NULL);
     child = 0;
-    take_signals(&d);
+    take_signals(&d, how->whole);
+    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
         close(report[0]);
-        become(how, &d, report[1]);
+        become(how, &d, parent, report[1]);
     }
     int cause = errno;
     close(report[1]);

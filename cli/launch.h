@@ -15,6 +15,8 @@ struct plumb_launch {
                             none */
     const char *log;     /* PLUMB_RECORD_LOG of the program; NULL: none */
     bool stdout_to_stderr;
+    bool whole;       /* the program is a part of this one: SIGINT and SIGQUIT are passed on too,
+                         and it is killed when this process dies */
     double timeout_s; /* the program is killed then; 0: never */
 };
 struct plumb_launched {

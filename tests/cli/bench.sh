@@ -100,6 +100,16 @@ bench 'before the program' --stage loop --first-step 7 --steps 2 --repeat 1
     exit 0
 ) || fail 'the generated program'
 
+# Inputs of step 7, found again wherever the program is started.
+PLUMB_CAPTURE=loop:7 "$PLUMB_BIN" record --run-dir captured -- ./engine >/dev/null 2>&1 || fail 'no capture'
+"$PLUMB_BIN" bench --stage loop --from ./libengine.so --repeat 1 captured >out.txt 2>err.txt || fail "captured: $(cat err.txt)"
+jq -e '.plumb | .inputs == "captured" and .first_step == 7' captured/bench.json >/dev/null || fail 'captured: the step'
+(
+    cd alone && $CC -std=c11 -O2 ../captured/profile_loop.c -ldl -o captured && ./captured >captured.json &&
+        [ "$(jq -r .output_hash captured.json)" = "$(jq -r .plumb.output_hash ../captured/bench.json)" ]
+) || fail 'captured inputs of the program'
+jq -e '.plumb.signature == "captured"' captured/bench.json >/dev/null || fail 'bench.json does not name the signature'
+
 # refuses WHAT PATTERN OPTION...: ends with 2 and says it in one line
 refuses() {
     what=$1
@@ -133,5 +143,45 @@ refuses 'an exit' "stage 'exit' ended its process (status 0) in warm-up run 0" -
 refuses 'a model that is refused' 'there is no such model' --stage loop --config refuse --from ./libengine.so run
 refuses 'a crash at the open' "stage 'loop' crashed (Aborted) while it was opened" --stage loop --config abort --from ./libengine.so run
 refuses 'no run' 'nowhere' --stage loop --from ./libengine.so nowhere
+refuses 'a shape below 0' "stage 'lookup' failed in run 0: output 'wrong': .*-1" \
+    --stage lookup --config output=shape --from ./libengine.so run
+refuses 'too many dimensions' "output 'wrong': the tensor has 1000 dimensions, not 0 to 64" \
+    --stage lookup --config output=ndim --from ./libengine.so run
+refuses 'an output without a name' "output '': its name is NULL" --stage lookup --config output=name --from ./libengine.so run
+: >file
+refuses 'an output folder that is a file' "cannot write to the folder 'file': Not a directory" \
+    --stage lookup --out file --from ./libengine.so run
+
+# A signature in a folder that is no run; names with control characters are one line.
+mkdir copy && sed 's/"lookup"/"look\\nup"/g' run/timing_io_signature.json >copy/timing_io_signature.json
+"$PLUMB_BIN" bench --list-stages copy >out.txt 2>&1 && grep -qF '  - look\x0aup' out.txt || fail "a copy: $(cat out.txt)"
+
+# A stage that is stopped from outside, with and without the terminal: nothing is left.
+mkdir temporary
+for signal in INT TERM KILL; do
+    # The shell has its background commands ignore SIGINT.
+    TMPDIR=temporary env --default-signal=INT "$PLUMB_BIN" bench --stage hang --first-step 5 --timeout 60 --from ./libengine.so run >out.txt 2>err.txt &
+    command=$!
+    waited=0
+    stage=
+    while [ -z "$stage" ] && [ $waited -lt 600 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+        grep -q 'Setup complete' err.txt && stage=$(ps -o pid= --ppid $command | tr -d ' ')
+    done
+    kill -s $signal $command
+    wait $command
+    status=$?
+    while [ -n "$stage" ] && [ -d "/proc/$stage" ] && [ $waited -lt 600 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    [ -n "$stage" ] && [ ! -d "/proc/$stage" ] || fail "$signal: the stage's process '$stage' runs on"
+    [ $signal = KILL ] && continue
+    [ $status = 2 ] || fail "$signal: status $status"
+    grep -q "stage 'hang' was stopped (.*) in warm-up run 0" err.txt || fail "$signal: $(cat err.txt)"
+    [ -z "$(ls temporary)" ] || fail "$signal: a temporary folder is left"
+done
+
 ls -d "${TMPDIR:-/tmp}"/plumb-bench-* >/dev/null 2>&1 && [ -n "${TMPDIR:-}" ] && fail 'a temporary folder is left'
 [ "$failures" -eq 0 ]
