@@ -52,7 +52,6 @@ static void record(void *arg)
     o.run_dir = run;
     o.collect = r->collect[0] ? r->collect : NULL;
     o.trace = PLUMB_ON;
-    o.trace_nodes = "bench";
     o.quiet = PLUMB_ON;
     int rc = plumb_start(&o, &err);
     if (rc < 0 && rc != PLUMB_ERR_ABSENT)

@@ -3,7 +3,6 @@
  * process leaves: times, trace, breakdown, and a program that does the same without plumb. */
 #include <errno.h>
 #include <ftw.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -352,23 +351,6 @@ static bool run_alone(struct job *job, int argc, char **argv)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static bool copy_file(const char *from, const char *to)
-{
-    plumb_error err = {0, ""};
-    FILE *file = fopen(from, "rb");
-    struct stat st;
-    char *text = file && fstat(fileno(file), &st) == 0 ? malloc((size_t)st.st_size + 1) : NULL;
-    size_t n = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
-    bool ok = text && plumb_read_save(to, text, n, &err) == PLUMB_OK;
-    if (!ok)
-        plumb_cli_say(&plumb_cmd_bench, "no breakdown: %s",
-                      err.message[0] ? err.message : strerror(errno));
-    if (file)
-        fclose(file);
-    free(text);
-    return ok;
-}
-
 static void export_trace(struct job *job)
 {
     plumb_export_options o = plumb_export_options_default();
@@ -386,17 +368,20 @@ static void export_trace(struct job *job)
     plumb_read_free(exported.remarks);
 }
 
-/* The runtime names the breakdown of the node "bench" after its rank. */
-static void keep_breakdown(struct job *job)
+/* The measured runs by kernels and operators. */
+static void write_breakdown(struct job *job)
 {
-    char pattern[4300];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/bench_rank*.breakdown.json", job->run);
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return;
-    if (copy_file(found.gl_pathv[0], job->breakdown))
+    plumb_trace *trace = NULL;
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    if (plumb_trace_open(&trace, job->run, &err) < 0 ||
+        plumb_trace_breakdown(&text, trace, job->bench.stage, &err) < 0 ||
+        plumb_read_save(job->breakdown, text, strlen(text), &err) < 0)
+        plumb_cli_say(&plumb_cmd_bench, "no breakdown: %s", err.message);
+    else
         job->facts.breakdown = job->breakdown;
-    globfree(&found);
+    plumb_read_free(text);
+    plumb_trace_close(trace);
 }
 
 /* A path that holds wherever the program is started. */
@@ -458,7 +443,7 @@ static bool finish(struct job *job)
     plumb_error err = {0, ""};
     place_files(job);
     export_trace(job);
-    keep_breakdown(job);
+    write_breakdown(job);
     write_program(job);
     if (plumb_bench_pipeline(&job->facts, &job->result, job->bench.signature, &err) < 0)
         plumb_cli_say(&plumb_cmd_bench, "no comparison with the pipeline: %s", err.message);

@@ -52,6 +52,11 @@ done
 # The trace has the measured runs alone: three times two steps.
 steps=$(gzip -dc run/loop_trace.json.gz | jq '[.traceEvents[] | select(.ph == "X" and .name == "engine_step")] | length')
 [ "$steps" = 6 ] || fail "the trace has $steps steps, not 6"
+# So does the breakdown; what ran in the stage is its own, not of the measuring around it.
+jq -e '.name == "loop" and .num_kernels == 0 and .top_kernels == [] and .advice == [] and .threads == 1 and
+    .total_op_time_ms <= .wall_ms + 0.01 * (.num_ops + 1) and
+    ([.top_ops[] | select(.name == "engine_step")] | all(.count == 6 and .stage == "loop" and .cuda_ms == null))' \
+    run/loop_breakdown.json >/dev/null || fail "breakdown: $(cat run/loop_breakdown.json)"
 hash=$(jq -r .plumb.output_hash run/bench.json)
 bench 'the same seed' --stage loop --first-step 7 --steps 2 --warmup 0 --repeat 1
 is 'no warm-up' '.plumb.warmups == 0 and .plumb.warmup_ms == null'

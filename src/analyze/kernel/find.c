@@ -363,7 +363,8 @@ static bool make(struct search *s, size_t n)
 int plumb_kernels_init(struct plumb_kernels *out, const struct plumb_table *t,
                        const struct plumb_step_marks *marks, plumb_error *err)
 {
-    struct plumb_kernels k = {.t = t, .marks = marks, .own = is_own(t), .first_ns = UINT64_MAX};
+    struct plumb_kernels k = {
+        .t = t, .marks = marks, .own = is_own(t), .stage = UINT32_MAX, .first_ns = UINT64_MAX};
     const struct plumb_strings *texts = &t->strings;
     struct search s = {.k = &k,
                        .t = t,
@@ -424,9 +425,12 @@ uint32_t plumb_kernels_stage(const struct plumb_kernels *k, uint32_t slice)
     uint32_t found = PLUMB_TABLE_NONE;
     if (plumb_kernels_is(k, slice))
         slice = k->launch[slice];
-    for (; slice != PLUMB_TABLE_NONE; slice = k->t->slices.parent[slice])
+    for (; slice != PLUMB_TABLE_NONE; slice = k->t->slices.parent[slice]) {
         if (is_stage(k, slice))
             found = slice;
+        if (k->t->slices.name[slice] == k->stage)
+            break;
+    }
     return found;
 }
 

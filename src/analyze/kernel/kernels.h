@@ -46,6 +46,7 @@ struct plumb_kernels {
     bool own;              /* plumb recorded the trace, and perhaps exported it */
     bool cuda;             /* there is work of such a device */
     bool host;             /* there are primitives */
+    uint32_t stage; /* text: slices of this name are stages, wherever they are; UINT32_MAX: none */
     uint64_t first_ns, last_ns; /* of kernels and operators */
     uint64_t busy_ns;           /* while at least one kernel ran, anywhere */
     uint32_t threads, queues;   /* with operators, and with kernels of devices */

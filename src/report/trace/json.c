@@ -145,6 +145,8 @@ void plumb_trace_put_json(struct plumb_buf *out, const struct plumb_trace_sight 
     for (size_t i = 0; i < n; i++)
         if (sections[i].kinds >> s->view->kind & 1)
             put_section(j, s, &sections[i]);
+    if (s->view->kind == PLUMB_TRACE_VIEW_KERNELS)
+        plumb_trace_put_advice_json(j, s);
     put_remarks(j, s->t);
     plumb_json_object_end(j);
 }

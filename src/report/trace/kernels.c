@@ -13,15 +13,20 @@ int plumb_trace_look_at_kernels(struct plumb_trace_sight *s, plumb_error *err)
 {
     enum plumb_kernels_by by = (enum plumb_kernels_by)s->view->by;
     int rc = plumb_kernels_init(&s->kernels, s->t, &s->marks, err);
+    if (rc == PLUMB_OK && s->view->node) /* of a breakdown: a stage that was run alone */
+        s->kernels.stage = plumb_strings_find(&s->t->strings, s->view->node);
     if (rc == PLUMB_OK)
         rc = plumb_own_rows_init(&s->kernel_rows, &s->kernels, by, false, err);
     if (rc == PLUMB_OK)
         rc = plumb_own_rows_init(&s->op_rows, &s->kernels, by, true, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_advices_init(&s->advices, &s->kernels, err);
     return rc;
 }
 
 void plumb_trace_look_away_from_kernels(struct plumb_trace_sight *s)
 {
+    plumb_advices_fini(&s->advices);
     plumb_own_rows_fini(&s->op_rows);
     plumb_own_rows_fini(&s->kernel_rows);
     plumb_kernels_fini(&s->kernels);
@@ -197,6 +202,12 @@ static void put_u64(struct plumb_json *j, const char *key, uint64_t value)
     plumb_json_u64(j, value);
 }
 
+static void put_text(struct plumb_json *j, const char *key, const char *text)
+{
+    plumb_json_key(j, key);
+    plumb_json_str(j, text); /* NULL: null */
+}
+
 static void put_sums(struct plumb_json *j, const struct plumb_kernels *k)
 {
     put_fixed(j, "wall_ms", ms(k->last_ns - k->first_ns), 6);
@@ -230,6 +241,10 @@ void plumb_trace_put_kernel_line(struct plumb_page *p, const struct plumb_trace_
     const struct plumb_kernels *k = &s->kernels;
     uint64_t wall = k->last_ns - k->first_ns;
     plumb_page_paragraph(p);
+    if (k->launches == 0) {
+        plumb_buf_str(p->out, "No kernels: the trace has neither work of a device nor primitives");
+        return;
+    }
     put_many(p->out, s->kernel_rows.calls, " run of ", " runs of ");
     put_many(p->out, s->kernel_rows.count, " kernel: ", " kernels: ");
     plumb_put_fixed(p->out, ms(s->kernel_rows.ns), 3, 0);
@@ -252,13 +267,69 @@ void plumb_trace_put_kernel_line(struct plumb_page *p, const struct plumb_trace_
     }
 }
 
-/* ---- The file of a breakdown ---------------------------------------------------------------- */
+/* ---- Advice --------------------------------------------------------------------------------- */
 
-static void put_text(struct plumb_json *j, const char *key, const char *text)
+struct line {
+    const char *key, *text;
+};
+enum { LINES = 4 };
+
+/* The lines of an advice; false: its rule does not hold. */
+static bool lines_of(struct line out[LINES], const struct plumb_trace_sight *s,
+                     enum plumb_advice_id id)
 {
-    plumb_json_key(j, key);
-    plumb_json_str(j, text); /* NULL: null */
+    const struct plumb_advice_text *text = plumb_advice_text(id);
+    const char *evidence = plumb_advices_evidence(&s->advices, id);
+    out[0] = (struct line){"found", evidence};
+    out[1] = (struct line){"rule", text->rule};
+    out[2] = (struct line){"cause", text->cause};
+    out[3] = (struct line){"cure", text->cure};
+    return evidence != NULL;
 }
+
+void plumb_trace_put_advice(struct plumb_page *p, const struct plumb_trace_sight *s)
+{
+    bool titled = false;
+    for (int id = 0; id < PLUMB_ADVICES; id++) {
+        const struct plumb_advice_text *text = plumb_advice_text((enum plumb_advice_id)id);
+        struct line lines[LINES];
+        if (!lines_of(lines, s, (enum plumb_advice_id)id))
+            continue;
+        if (!titled)
+            plumb_page_title(p, "Advice");
+        titled = true;
+        plumb_buf_char(p->out, '\n');
+        plumb_buf_printf(p->out, p->md ? "**%s**: %s\n" : "%s: %s", text->id, text->symptom);
+        for (size_t i = 0; i < LINES; i++) {
+            plumb_page_item(p, lines[i].key);
+            plumb_buf_str(p->out, ": ");
+            plumb_page_name(p, lines[i].text);
+        }
+    }
+}
+
+void plumb_trace_put_advice_json(struct plumb_json *j, const struct plumb_trace_sight *s)
+{
+    plumb_json_key(j, "advice");
+    plumb_json_array(j);
+    for (int id = 0; id < PLUMB_ADVICES; id++) {
+        const struct plumb_advice_text *text = plumb_advice_text((enum plumb_advice_id)id);
+        const char *evidence = plumb_advices_evidence(&s->advices, (enum plumb_advice_id)id);
+        if (!evidence)
+            continue;
+        plumb_json_object(j);
+        put_text(j, "id", text->id);
+        put_text(j, "symptom", text->symptom);
+        put_text(j, "evidence", evidence);
+        put_text(j, "rule", text->rule);
+        put_text(j, "cause", text->cause);
+        put_text(j, "cure", text->cure);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
+/* ---- The file of a breakdown ---------------------------------------------------------------- */
 
 static void put_row(struct plumb_json *j, const struct plumb_own_rows *r,
                     const struct plumb_own_row *row)
@@ -307,5 +378,6 @@ void plumb_trace_put_breakdown(struct plumb_buf *out, const struct plumb_trace_s
     put_rows(j, &s->kernel_rows, "total_kernel_time_ms", "num_kernels", "top_kernels");
     put_rows(j, &s->op_rows, "total_op_time_ms", "num_ops", "top_ops");
     put_sums(j, &s->kernels);
+    plumb_trace_put_advice_json(j, s);
     plumb_json_object_end(j);
 }

@@ -2,6 +2,7 @@
 #ifndef PLUMB_REPORT_TRACE_PARTS_H
 #define PLUMB_REPORT_TRACE_PARTS_H
 
+#include "analyze/kernel/advice.h"
 #include "analyze/kernel/kernels.h"
 #include "analyze/trace/spans.h"
 #include "codec/json_write.h"
@@ -25,6 +26,7 @@ struct plumb_trace_sight {
     struct plumb_steps steps;
     struct plumb_kernels kernels; /* of their view alone */
     struct plumb_own_rows kernel_rows, op_rows;
+    struct plumb_advices advices;
     uint32_t slowest[PLUMB_SLOWEST_MAX];
     size_t slowest_count;
     uint64_t slowest_of; /* whole slices of that name */
@@ -59,6 +61,9 @@ void plumb_trace_fill_kernels(struct plumb_grid *g, const struct plumb_trace_sig
 void plumb_trace_fill_ops(struct plumb_grid *g, const struct plumb_trace_sight *s, size_t *more);
 void plumb_trace_put_kernel_line(struct plumb_page *p, const struct plumb_trace_sight *s);
 void plumb_trace_put_kernel_sums(struct plumb_json *j, const struct plumb_trace_sight *s);
+/* The symptoms that were found: below the tables, and as an array. */
+void plumb_trace_put_advice(struct plumb_page *p, const struct plumb_trace_sight *s);
+void plumb_trace_put_advice_json(struct plumb_json *j, const struct plumb_trace_sight *s);
 /* The whole file of a breakdown; the view's `node` is its name. */
 void plumb_trace_put_breakdown(struct plumb_buf *out, const struct plumb_trace_sight *s);
 /* json.c */

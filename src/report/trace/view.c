@@ -169,6 +169,8 @@ static void put_page(struct plumb_buf *out, const struct plumb_trace_sight *s, b
     if (s->view->kind == PLUMB_TRACE_VIEW_KERNELS)
         plumb_trace_put_kernel_line(&p, s);
     put_sections(&p, s);
+    if (s->view->kind == PLUMB_TRACE_VIEW_KERNELS)
+        plumb_trace_put_advice(&p, s);
     plumb_page_end(&p);
 }
 
