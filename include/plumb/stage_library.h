@@ -125,7 +125,8 @@ static inline const plumb_value *plumb_call_input(const plumb_stage_call *call, 
             return &call->inputs[i].value;
     return NULL;
 }
-/* Returns the tensor of that name, a DLTensor in the host's memory, or NULL if there is none. */
+/* Returns the tensor of that name, a DLTensor in the host's memory, or NULL if there is none. C++
+ * needs dlpack.h before the headers of plumb to see its members without a cast. */
 static inline const plumb_tensor *plumb_call_tensor(const plumb_stage_call *call, const char *name)
 {
     const plumb_value *v = plumb_call_input(call, name);

@@ -126,6 +126,9 @@ static const char *likely_cause(const struct plumb_bench_view *v, double off)
     if (off < 0 && v->facts->pipeline_count == 1 && v->result->warmups)
         return "in the pipeline it ran once, and that run paid for what a first run sets up; here "
                "the warm-up paid (--warmup 0 compares like with like)";
+    if (v->result->preemptions > v->result->runs / 2)
+        return off < 0 ? "a busy machine, which was busier while the pipeline ran"
+                       : "a busy machine";
     if (off < 0)
         return "caches are warm alone; in the pipeline other threads and stages use the processor "
                "and the memory";
