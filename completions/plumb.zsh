@@ -208,12 +208,21 @@ _plumb() {
         _arguments -S \
         '--format=[form of the output (text)]:text|json|csv|md:(text json csv md)' \
         '--output=[write to FILE instead of standard output]:FILE:_files' \
-        '--kernel=[only kernels in whose name REGEX is found]:REGEX:' \
+        '--kernel=[only kernels in whose name REGEX is found; with --ncu its --kernel-name: a whole name, or regex:EXPRESSION]:REGEX:' \
         '--cores=[compare with the peaks of all cores, or of one (all)]:all|one:(all one)' \
         '--top=[show the first N kernels]:N:' \
         '--peaks[show the peaks of this machine, without a recording]' \
         '--measure[measure the peaks again]' \
         '--explain[explain the columns below the output]' \
+        '--ncu[run the program under Nsight Compute]' \
+        '--stage=[with --ncu: only kernels that are launched inside the stage]:NAME:' \
+        '--launch-skip=[with --ncu: pass over N launches first (0)]:N:' \
+        '--launch-count=[with --ncu: profile N launches (1)]:N:' \
+        '--metrics=[with --ncu: collect these metrics too, by raw name]:LIST:' \
+        '--csv=[with --ncu: where it writes its CSV (plumb-ncu.csv)]:FILE:_files' \
+        '--print[with --ncu: print the command, and do not run it]' \
+        '--report=[the report on one kernel, from workload to next experiment]:md:' \
+        '--run=[with --report: the run whose workload and stage times it has]:RUN:_files' \
         '--help[show this text]' \
         '*:run:_plumb_runs'
         ;;

@@ -17,6 +17,7 @@
  * | print the tables of a run                      | <plumb/read/report.h>      |
  * | read or print a timeline                       | <plumb/read/trace.h>       |
  * | convert a timeline for another tool            | <plumb/read/export.h>      |
+ * | print the kernels of an Nsight Compute report  | <plumb/read/ncu.h>         |
  * | compare runs                                   | <plumb/read/compare.h>     |
  * | find where the outputs of two runs part        | <plumb/read/diverge.h>     |
  * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
@@ -50,6 +51,7 @@
 #include <plumb/read/diverge.h>
 #include <plumb/read/doctor.h>
 #include <plumb/read/export.h>
+#include <plumb/read/ncu.h>
 #include <plumb/read/predecessor.h>
 #include <plumb/read/report.h>
 #include <plumb/read/run.h>
