@@ -151,6 +151,7 @@ static void the_device_is_synchronised_before_and_after_every_run(void **state)
     prepare(&b, &whole);
     assert_int_equal(measured(&b), PLUMB_OK);
     assert_string_equal(b.stage.calls, "SRSSRSSRS");
+    finish(&b);
     prepare(&b, &stepping);
     b.m.steps = 3;
     b.m.repeat = 1;
