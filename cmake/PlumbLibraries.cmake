@@ -136,9 +136,10 @@ endif()
 
 # The texts of these files, for the programs that plumb generates: arrays of numbers, because a
 # string literal may not be that long in C11.
-foreach(part random_fill output_hash_body program_types_body program_options_body program_inputs_body
-    program_main_body)
-  set(in "${PROJECT_SOURCE_DIR}/src/isolate/${part}.h")
+foreach(file tensor/value_hash_body isolate/random_fill isolate/program_types_body
+    isolate/program_options_body isolate/program_inputs_body isolate/program_main_body)
+  get_filename_component(part "${file}" NAME)
+  set(in "${PROJECT_SOURCE_DIR}/src/${file}.h")
   set(out "${PROJECT_BINARY_DIR}/generated/${part}_text.c")
   set(script "${PROJECT_SOURCE_DIR}/cmake/text_as_c.cmake")
   add_custom_command(OUTPUT "${out}"

@@ -6,7 +6,7 @@
 #include "tensor/dl_tensor.h"
 #include "tensor/view.h"
 
-#include "isolate/output_hash_body.h"
+#include "tensor/value_hash_body.h"
 
 void plumb_output_hash_init(struct plumb_output_hash *hash)
 {

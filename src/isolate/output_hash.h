@@ -1,4 +1,4 @@
-/* output_hash.h: a hash of the outputs of one run. Its code lies in output_hash_body.h, which
+/* output_hash.h: a hash of the outputs of one run. Its code lies in tensor/value_hash_body.h, which
  * generated programs contain as it stands, so that both give the same hash. One thread. */
 #ifndef PLUMB_ISOLATE_OUTPUT_HASH_H
 #define PLUMB_ISOLATE_OUTPUT_HASH_H

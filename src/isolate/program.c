@@ -284,7 +284,7 @@ int plumb_program_write(struct plumb_buf *out, const struct plumb_program *p, pl
     plumb_buf_char(out, '\n');
     plumb_buf_str(out, plumb_random_fill_text);
     plumb_buf_char(out, '\n');
-    plumb_buf_str(out, plumb_output_hash_body_text);
+    plumb_buf_str(out, plumb_value_hash_body_text);
     plumb_buf_char(out, '\n');
     rc = put_inputs(&w, err);
     if (rc < 0)

@@ -5,7 +5,7 @@
 #define PLUMB_ISOLATE_PROGRAM_TEXT_H
 
 extern const char plumb_random_fill_text[];
-extern const char plumb_output_hash_body_text[];
+extern const char plumb_value_hash_body_text[];
 extern const char plumb_program_types_body_text[];
 extern const char plumb_program_options_body_text[];
 extern const char plumb_program_inputs_body_text[];

@@ -1,6 +1,7 @@
 /* A hash of what a stage gives out: names, kinds, types, shapes and values, in the order in which
- * they come. The tensors' bytes count in row-major order, whatever their strides. No protection
- * against an author who wants two outputs to have one hash. */
+ * they come. libplumb, libplumb-read and the programs that plumb generates contain this text. The
+ * tensors' bytes count in row-major order, whatever their strides. No protection against an author
+ * who wants two outputs to have one hash. */
 
 static uint64_t hash_word(uint64_t h, uint64_t word)
 {
@@ -28,14 +29,23 @@ static uint64_t hash_text(uint64_t h, const char *text)
     return hash_bytes(h, text, strlen(text));
 }
 
-/* Of one element after the other. */
+/* Of one element after the other: the hash of the same elements without gaps. */
 static uint64_t hash_strided(uint64_t h, const struct plumb_dl_tensor *t, uint64_t count,
                              size_t element)
 {
     int64_t index[64] = {0};
     const unsigned char *at = (const unsigned char *)t->data + t->byte_offset;
+    uint64_t word = 0;
+    unsigned filled = 0;
+    h = hash_word(h, count * element);
     for (uint64_t i = 0; i < count; i++) {
-        h = hash_bytes(h, at, element);
+        for (size_t b = 0; b < element; b++) {
+            word |= (uint64_t)at[b] << 8 * filled++;
+            if (filled == 8) {
+                h = hash_word(h, word);
+                word = filled = 0;
+            }
+        }
         for (int d = t->ndim - 1; d >= 0; d--) {
             at += t->strides[d] * (int64_t)element;
             if (++index[d] < t->shape[d])
@@ -44,7 +54,7 @@ static uint64_t hash_strided(uint64_t h, const struct plumb_dl_tensor *t, uint64
             index[d] = 0;
         }
     }
-    return h;
+    return filled ? hash_word(h, word) : h;
 }
 
 static int hash_is_compact(const struct plumb_dl_tensor *t)
