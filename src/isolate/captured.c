@@ -1,5 +1,6 @@
 /* captured.c: the inputs of a stage from the file that PLUMB_CAPTURE made (docs/recording.md):
- * tensors as any .safetensors file has them, and in `__metadata__` what each input is, in order.
+ * tensors as any .safetensors file has them, and in `__metadata__` what each input is, in order,
+ * and hashes of the outputs.
  *
  * The file may be anything: what it says is checked before memory is taken for it. Its values are
  * read, not mapped: a file that is cut off later must not end the process. */
@@ -24,7 +25,7 @@ enum { DEPTH = 32, PIECE = 256 * 1024 };
 struct capture {
     struct plumb_inputs_maker *m;
     struct plumb_safetensors file;
-    struct plumb_json_tree inputs;
+    struct plumb_json_tree inputs, outputs;
     const char *path;
     uint64_t bytes;
 };
@@ -103,6 +104,7 @@ static int read_notes(struct capture *c)
 {
     const struct plumb_safetensors_note *step = plumb_safetensors_note(&c->file, "step");
     const struct plumb_safetensors_note *inputs = plumb_safetensors_note(&c->file, "inputs");
+    const struct plumb_safetensors_note *outputs = plumb_safetensors_note(&c->file, "outputs");
     const struct plumb_safetensors_note *stage = plumb_safetensors_note(&c->file, "stage");
     struct plumb_fields f = {.arena = &c->m->out->arena, .name = c->path};
     char *end;
@@ -120,6 +122,9 @@ static int read_notes(struct capture *c)
         if (errno || *end || end == step->text || c->m->out->step < 0)
             return damaged(c, "its step is not a number");
     }
+    if (outputs && plumb_json_tree_read(&c->outputs, outputs->text, outputs->text_size, 0, c->path,
+                                        c->m->err) < 0)
+        return PLUMB_ERR_FORMAT;
     return plumb_json_tree_read(&c->inputs, inputs->text, inputs->text_size, 0, c->path, c->m->err);
 }
 
@@ -261,6 +266,7 @@ static int read_missing(struct capture *c, const struct plumb_json_value *from, 
     const struct plumb_signature_value *value = recorded(c, path);
     const char *why = plumb_json_text(plumb_json_get(from, "why"));
     char text[300];
+    c->m->out->exact = false;
     if (c->m->options->mode == PLUMB_INPUTS_AUTO && value)
         return plumb_inputs_recorded(c->m, path, value, out);
     snprintf(text, sizeof text, "it was not captured: %.250s", why ? why : "no reason given");
@@ -299,14 +305,12 @@ static const char *string_at(struct capture *c, const struct plumb_json_value *f
     return bytes;
 }
 
-/* The bits of a double: 16 hexadecimal digits. */
-static bool read_bits(const char *text, double *out)
+/* 64 bits: 16 hexadecimal digits. */
+static bool read_bits(const char *text, uint64_t *out)
 {
-    uint64_t bits = 0;
     if (!text || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
         return false;
-    bits = strtoull(text, NULL, 16);
-    memcpy(out, &bits, sizeof *out);
+    *out = strtoull(text, NULL, 16);
     return true;
 }
 
@@ -346,6 +350,7 @@ static int read_value(struct capture *c, const struct plumb_json_value *from, co
     const char *kind = plumb_json_text(plumb_json_get(from, "kind"));
     const struct plumb_json_value *v = plumb_json_get(from, "value");
     const char *text = string_at(c, from, "value");
+    uint64_t bits;
     double real;
     if (!path)
         return plumb_inputs_fault(c->m, "", PLUMB_ERR_MEMORY, "out of memory");
@@ -365,8 +370,8 @@ static int read_value(struct capture *c, const struct plumb_json_value *from, co
     else if (strcmp(kind, "int") == 0 && plumb_json_is(v, PLUMB_JSON_IS_INT))
         *out = plumb_value_i64(plumb_json_whole(v));
     else if (strcmp(kind, "real") == 0 &&
-             read_bits(plumb_json_text(plumb_json_get(from, "bits")), &real))
-        *out = plumb_value_f64(real);
+             read_bits(plumb_json_text(plumb_json_get(from, "bits")), &bits))
+        *out = plumb_value_f64(*(double *)memcpy(&real, &bits, sizeof real));
     else if (strcmp(kind, "text") == 0 && text)
         *out = plumb_value_str(text);
     else
@@ -398,6 +403,33 @@ static int read_inputs(struct capture *c)
     return rc;
 }
 
+/* The hashes of the outputs; a `hash` of null is of one that could not be read. */
+static int read_outputs(struct capture *c)
+{
+    const struct plumb_json_value *list = c->outputs.root;
+    size_t n = plumb_json_count(list);
+    struct plumb_value_hashes *out;
+    if (!list)
+        return PLUMB_OK;
+    if (!plumb_json_is(list, PLUMB_JSON_IS_ARRAY) || n > PLUMB_VALUE_HASHES)
+        return damaged(c, "its outputs are not a list");
+    if (!(out = plumb_arena_alloc(&c->m->out->arena, sizeof *out)))
+        return plumb_fail(c->m->err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", c->path);
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        const struct plumb_json_value *item = plumb_json_at(list, i);
+        const char *name = string_at(c, item, "name");
+        struct plumb_named_hash *o = &out->at[out->count++];
+        o->known = !plumb_json_is(plumb_json_get(item, "hash"), PLUMB_JSON_IS_NULL);
+        if (!name ||
+            (o->known && !read_bits(plumb_json_text(plumb_json_get(item, "hash")), &o->hash)))
+            return damaged(c, "an output has no name or no hash");
+        snprintf(o->name, sizeof o->name, "%s", name);
+    }
+    c->m->out->outputs = out;
+    return PLUMB_OK;
+}
+
 static const char *path_of(const struct plumb_inputs_maker *m)
 {
     char safe[PLUMB_SAFE_NAME_MAX + 1];
@@ -420,11 +452,15 @@ int plumb_inputs_captured(struct plumb_inputs_maker *m)
     rc = open_file(&c);
     if (rc == PLUMB_OK && (rc = read_header(&c)) == PLUMB_OK) {
         m->out->file = c.path;
+        m->out->exact = true;
         rc = read_notes(&c);
         if (rc == PLUMB_OK)
             rc = read_inputs(&c);
+        if (rc == PLUMB_OK)
+            rc = read_outputs(&c);
         plumb_safetensors_fini(&c.file);
     }
     plumb_json_tree_fini(&c.inputs);
+    plumb_json_tree_fini(&c.outputs);
     return rc;
 }

@@ -25,6 +25,7 @@
 #include "isolate/random_fill.h"
 #include "model/signature.h"
 #include "tensor/dl_tensor.h"
+#include "tensor/value_hash.h"
 #include "tensor/view.h"
 #include <plumb/value.h>
 
@@ -65,6 +66,8 @@ struct plumb_inputs {
     const char *file;                    /* that captured ones came from; NULL: none did */
     int64_t step;                        /* that they were captured at; -1: at none */
     int fd;                              /* of the file; -1: none */
+    bool exact;                          /* all are the captured ones: nothing was made up */
+    struct plumb_value_hashes *outputs;  /* of the captured call, in the arena; NULL: not known */
 };
 
 /* Makes the inputs of `stage`, of its last recorded call; those of a capture are the captured

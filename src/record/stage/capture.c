@@ -10,13 +10,14 @@
 
 #include "base/cancel.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "base/text/sanitize.h"
 #include "model/signature.h"
+#include "model/value_parts.h"
 #include "record/runtime/helper.h"
 #include "record/runtime/node.h"
 #include "record/runtime/runtime.h"
 #include "record/stage/capture_parts.h"
-#include "record/stage/parts.h"
 
 enum { CLOSE_WAIT_MS = 10000 };
 
@@ -119,6 +120,23 @@ static bool take_input(const struct plumb_capture_call *call, const char *name,
     return true;
 }
 
+static void take_hash(void *arg, const char *name, const plumb_value *value)
+{
+    plumb_value_hashes_put(arg, name, value);
+}
+
+static void take_output(const struct plumb_capture_call *call, const char *name,
+                        const plumb_value *value)
+{
+    struct plumb_capture *c = &plumb_capture;
+    if (PLUMB_ACQUIRE(c->owner) != call->span || (c->step >= 0 && call->step != c->step))
+        return;
+    if (!c->outputs)
+        c->outputs = plumb_pages_map(sizeof *c->outputs);
+    if (c->outputs)
+        plumb_each_part(name, value, take_hash, c->outputs);
+}
+
 bool plumb_capture_input(const struct plumb_capture_call *call, const char *name,
                          const plumb_value *value)
 {
@@ -133,6 +151,18 @@ bool plumb_capture_input(const struct plumb_capture_call *call, const char *name
     }
     go_out();
     return claimed;
+}
+
+void plumb_capture_output(const struct plumb_capture_call *call, const char *name,
+                          const plumb_value *value)
+{
+    struct plumb_cancel before;
+    if (!come_in())
+        return;
+    before = plumb_cancel_off();
+    take_output(call, name, value);
+    plumb_cancel_on(before);
+    go_out();
 }
 
 void plumb_capture_left(uint64_t span)
@@ -239,6 +269,7 @@ void plumb_capture_forked(void)
     plumb_capture_wanted = 0;
     c->items = c->item = NULL;
     c->making.data = NULL;
+    c->outputs = NULL;
     c->bytes = c->blobs = c->missing = c->keys = 0;
     c->inside = c->state = 0;
     c->owner = 0;

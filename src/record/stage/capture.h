@@ -1,5 +1,6 @@
 /* capture.h: PLUMB_CAPTURE=denoise[:7]: the inputs of one call of a stage, with their values, in a
- * file next to the signature, so that the stage can be run alone with them.
+ * file next to the signature, so that the stage can be run alone with them; and hashes of what that
+ * call gave out, so that the run alone can be compared with it.
  *
  *     capture.c        which call, which of its inputs, and copying them
  *     capture_value.c  values of every kind, and what of them cannot be kept
@@ -12,8 +13,9 @@
  *
  * A run of the stage claims the capture with its first input; until it ends, other runs of the
  * stage are ignored. A run that is abandoned, or ends without an input at the step, gives it back.
- * The claimant is the only one that touches the items. Threads that are inside a call are counted,
- * and the end of the run waits for them. */
+ * The claimant is the only one that touches the items. Its outputs from then on are hashed where
+ * they lie, before plumb_stage_output() returns. Threads that are inside a call are counted, and
+ * the end of the run waits for them. */
 #ifndef PLUMB_RECORD_STAGE_CAPTURE_H
 #define PLUMB_RECORD_STAGE_CAPTURE_H
 
@@ -34,6 +36,10 @@ struct plumb_capture_call { /* a run of a stage */
  * takes no lock. */
 bool plumb_capture_input(const struct plumb_capture_call *call, const char *name,
                          const plumb_value *value);
+/* Takes the hash of an output of a call that has the claim; of those with one name the last counts,
+ * and for a step those that are named at it. The same rules; reads the value once. */
+void plumb_capture_output(const struct plumb_capture_call *call, const char *name,
+                          const plumb_value *value);
 /* Ends the call, outside enter. `abandoned`: it is as if it had not been. */
 void plumb_capture_end(uint64_t span, bool abandoned);
 /* Gives the claim of a call back that is closed from outside. Anywhere. */

@@ -24,16 +24,24 @@ enum { PIECE = 1 << 20 };
 /* ---- The file -------------------------------------------------------------------------------- */
 
 /* A string of JSON that is in JSON itself, and has no escapes but JSON's. */
-static void put_quoted(struct plumb_buf *out, const struct plumb_capture_item *item)
+static void put_quoted(struct plumb_buf *out, const char *text, size_t n)
 {
-    for (size_t i = 0; i < item->text_len; i++) {
-        if (item->text[i] == '"' || item->text[i] == '\\')
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '"' || text[i] == '\\')
             plumb_buf_char(out, '\\');
-        plumb_buf_char(out, item->text[i]);
+        plumb_buf_char(out, text[i]);
     }
 }
 
-static void put_metadata(struct plumb_json *j)
+static void put_outputs(struct plumb_json *j, const struct plumb_buf *outputs)
+{
+    plumb_put_text(j, "outputs", "");
+    j->out->len--; /* the closing quote */
+    put_quoted(j->out, outputs->data, outputs->len);
+    plumb_buf_char(j->out, '"');
+}
+
+static void put_metadata(struct plumb_json *j, const struct plumb_buf *outputs)
 {
     const struct plumb_capture *c = &plumb_capture;
     char step[24];
@@ -45,25 +53,27 @@ static void put_metadata(struct plumb_json *j)
         snprintf(step, sizeof step, "%" PRId64, c->step);
         plumb_put_text(j, "step", step);
     }
+    if (outputs)
+        put_outputs(j, outputs);
     plumb_put_text(j, "inputs", "");
     j->out->len--; /* the closing quote, which comes after the inputs */
     plumb_buf_char(j->out, '[');
     for (const struct plumb_capture_item *i = c->items; i; i = i->next) {
         if (i != c->items)
             plumb_buf_char(j->out, ',');
-        put_quoted(j->out, i);
+        put_quoted(j->out, i->text, i->text_len);
     }
     plumb_buf_str(j->out, "]\"");
     plumb_json_object_end(j);
 }
 
-static void put_header(struct plumb_buf *out)
+static void put_header(struct plumb_buf *out, const struct plumb_buf *outputs)
 {
     struct plumb_json j;
     uint64_t at = 0;
     plumb_json_init(&j, out, 0);
     plumb_json_object(&j);
-    put_metadata(&j);
+    put_metadata(&j, outputs);
     for (const struct plumb_capture_item *i = plumb_capture.items; i; i = i->next) {
         for (const struct plumb_capture_blob *b = i->blobs; b; b = b->next) {
             plumb_put_object(&j, b->key);
@@ -82,10 +92,10 @@ static void put_header(struct plumb_buf *out)
 }
 
 /* More bytes than the header has; it is made in pages too. */
-static size_t room_for_header(void)
+static size_t room_for_header(const struct plumb_buf *outputs)
 {
     enum { BLOB = 6 * PLUMB_CAPTURE_PATH + 24 * PLUMB_VIEW_MAX_DIMS + 200 };
-    size_t room = 6 * sizeof plumb_capture.stage + 1000;
+    size_t room = 6 * sizeof plumb_capture.stage + 1000 + (outputs ? 2 * outputs->len : 0);
     for (const struct plumb_capture_item *i = plumb_capture.items; i; i = i->next)
         room += 2 * i->text_len + 1;
     return room + plumb_capture.blobs * BLOB;
@@ -106,14 +116,15 @@ static int put(struct plumb_whole_file *file, const void *bytes, size_t n)
 static int write_file(void)
 {
     struct plumb_capture *c = &plumb_capture;
-    size_t room = room_for_header();
+    const struct plumb_buf *outputs = plumb_capture_outputs_make();
+    size_t room = room_for_header(outputs);
     struct plumb_buf header = {.data = plumb_pages_map(room), .cap = room};
     struct plumb_whole_file file;
     uint64_t length;
     int code, ended;
     if (!header.data)
         return ENOMEM;
-    put_header(&header);
+    put_header(&header, outputs);
     length = header.len;
     code = plumb_whole_file_begin(&file, c->path, 0, 0600);
     if (!code) {

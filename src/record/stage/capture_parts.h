@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "codec/json_write.h"
 #include "record/stage/capture.h"
+#include "tensor/value_hash.h"
 #include "tensor/view.h"
 
 enum {
@@ -57,8 +58,9 @@ struct plumb_capture {
     /* The owner's, then the writer's. */
     struct plumb_capture_item *items;
     uint64_t bytes, blobs, missing, keys;
-    bool reached;  /* an input was named at the step */
-    uint32_t node; /* of the stage */
+    bool reached;                       /* an input was named at the step */
+    struct plumb_value_hashes *outputs; /* of the call; pages. NULL: none */
+    uint32_t node;                      /* of the stage */
     /* The item that is being made, in pages that `making` never outgrows: a signal handler may run
      * the stage, and must not come to malloc. */
     struct plumb_buf making;
@@ -83,6 +85,8 @@ extern struct plumb_capture plumb_capture;
 struct plumb_capture_item *plumb_capture_item_make(const char *name, const plumb_value *value);
 void plumb_capture_item_free(struct plumb_capture_item *item);
 void plumb_capture_items_free(void);
+/* The outputs as a list of JSON, in `making`, until the next item is made; NULL: there are none. */
+const struct plumb_buf *plumb_capture_outputs_make(void);
 
 /* capture_note.c */
 void plumb_capture_note(struct plumb_run *run);

@@ -50,6 +50,9 @@ void plumb_capture_items_free(void)
     }
     if (plumb_capture.making.data)
         plumb_pages_unmap(plumb_capture.making.data, PLUMB_CAPTURE_MAKING);
+    if (plumb_capture.outputs)
+        plumb_pages_unmap(plumb_capture.outputs, sizeof *plumb_capture.outputs);
+    plumb_capture.outputs = NULL;
     plumb_capture.making = (struct plumb_buf){NULL, 0, 0, false};
     plumb_capture.items = NULL;
     plumb_capture.keys = plumb_capture.missing = 0;
@@ -322,7 +325,7 @@ static void put_value(const char *name, const plumb_value *value, int depth)
 }
 
 /* False: no memory. */
-static bool begin(struct plumb_capture_item *item)
+static bool begin_text(void)
 {
     struct plumb_capture *c = &plumb_capture;
     if (!c->making.data && !(c->making.data = plumb_pages_map(PLUMB_CAPTURE_MAKING)))
@@ -330,8 +333,16 @@ static bool begin(struct plumb_capture_item *item)
     c->making.cap = PLUMB_CAPTURE_MAKING;
     c->making.len = 0;
     c->making.failed = false;
-    c->item = item;
     plumb_json_init(&c->json, &c->making, 0);
+    return true;
+}
+
+static bool begin(struct plumb_capture_item *item)
+{
+    struct plumb_capture *c = &plumb_capture;
+    if (!begin_text())
+        return false;
+    c->item = item;
     memcpy(c->part, item->name, sizeof c->part);
     c->part_len = strlen(c->part);
     return true;
@@ -368,4 +379,26 @@ struct plumb_capture_item *plumb_capture_item_make(const char *name, const plumb
     memcpy(item->text, made->data, made->len);
     item->text_len = made->len;
     return item;
+}
+
+/* ---- Outputs --------------------------------------------------------------------------------- */
+
+const struct plumb_buf *plumb_capture_outputs_make(void)
+{
+    const struct plumb_value_hashes *outputs = plumb_capture.outputs;
+    struct plumb_json *j = &plumb_capture.json;
+    char digits[20];
+    if (!outputs || !begin_text())
+        return NULL;
+    plumb_json_array(j);
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct plumb_named_hash *o = &outputs->at[i];
+        plumb_json_object(j);
+        put_string("name", o->name);
+        snprintf(digits, sizeof digits, "%016" PRIx64, o->hash);
+        plumb_put_text(j, "hash", o->known ? digits : NULL);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+    return &plumb_capture.making;
 }

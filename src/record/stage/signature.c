@@ -11,6 +11,7 @@
 
 #include "base/pages.h"
 #include "model/signature_pack.h"
+#include "model/value_parts.h"
 #include "record/activation/activation.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/lock.h"
@@ -19,7 +20,6 @@
 #include "record/stage/capture.h"
 #include "record/stage/check.h"
 #include "record/stage/ledger.h"
-#include "record/stage/parts.h"
 #include "record/stage/stage.h"
 #include "record/trace/trace.h"
 #include "tensor/value_stats.h"
@@ -219,6 +219,9 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
     if (part == PLUMB_STAGE_INPUT && PLUMB_LOAD(plumb_capture_wanted))
         s->captured |= plumb_capture_input(
             &(struct plumb_capture_call){s->span, s->node, s->step, th->step}, name, value);
+    if (part == PLUMB_STAGE_OUTPUT && s->captured && PLUMB_LOAD(plumb_capture_wanted))
+        plumb_capture_output(&(struct plumb_capture_call){s->span, s->node, s->step, th->step},
+                             name, value);
     if (PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
     /* The settings of the process decide, not those of the run, which may have ended. */

@@ -1,6 +1,6 @@
-/* parts.h: the inputs and outputs of stages by the names that they are recorded under. */
-#ifndef PLUMB_RECORD_STAGE_PARTS_H
-#define PLUMB_RECORD_STAGE_PARTS_H
+/* value_parts.h: the inputs and outputs of stages by the names that they are recorded under. */
+#ifndef PLUMB_MODEL_VALUE_PARTS_H
+#define PLUMB_MODEL_VALUE_PARTS_H
 
 #include <plumb/value.h>
 

@@ -1,5 +1,5 @@
-/* parts.c: see parts.h. */
-#include "record/stage/parts.h"
+/* value_parts.c: see value_parts.h. */
+#include "model/value_parts.h"
 
 #include <stdio.h>
 #include <string.h>
