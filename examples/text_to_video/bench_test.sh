@@ -98,6 +98,13 @@ jq -e '.plumb.pipeline | .node == "to_video" and .count == 1' run/bench-alone.js
 "$PLUMB_BIN" bench --stage denoise --from "$library" --first-step 1 --steps 2 --warmup 0 --repeat 1 --suffix=-two run \
     >out.txt 2>err.txt || fail "two steps: $(cat err.txt)"
 is -two '.plumb | .warmups == 0 and .first_step == 1 and .steps == 2 and .loop_steps == 4'
+
+# Step 2 with the inputs that it had in the pipeline gives out what it gave out there, to the last bit.
+PLUMB_CAPTURE=denoise:2 "$PLUMB_BIN" record --run-dir captured -- "$1" --tiny --out b.mp4 >record.txt 2>&1 ||
+    fail "capturing: $(cat record.txt)"
+"$PLUMB_BIN" bench --stage denoise --from "$library" --repeat 1 captured >out.txt 2>err.txt || fail "captured: $(cat err.txt)"
+jq -e '.plumb | .inputs == "captured" and .first_step == 2 and .outputs_equal == true' captured/bench.json >/dev/null ||
+    fail "captured: $(jq -c .plumb captured/bench.json)"
 is -two '.plumb.pipeline | .node == "denoise_step" and .count == 4'
 [ "$(spans run/denoise-two_trace.json.gz denoise_step)" = 2 ] || fail 'two steps: not two'
 [ "$(spans run/denoise-two_trace.json.gz self_attention)" = 24 ] ||

@@ -40,6 +40,14 @@ static void tell_latents(plumb_span stage, const struct tensor *latents)
     plumb_stage_input(stage, "latents", &tensor);
 }
 
+/* And those that it ends with, so that the step run alone can be compared with it. */
+static void tell_result(plumb_span stage, const struct tensor *latents)
+{
+    struct tensor now = *latents;
+    DLTensor tensor = tensor_dlpack(&now);
+    plumb_stage_output(stage, "latents", &tensor);
+}
+
 void denoise(struct nn *nn, const struct sampler *s, const struct dit *dit,
              const struct tensor *text, const struct tensor *no_text, const struct tensor *latents)
 {
@@ -57,6 +65,7 @@ void denoise(struct nn *nn, const struct sampler *s, const struct dit *dit,
         dit_forward(nn, dit, latents, t, no_text, &unguided);
         euler_update(nn, latents, &guided, &unguided, s->guidance, t, t_next);
         module_leaf(nn, "euler", latents);
+        tell_result(s->stage, latents);
     }
     nn->step = -1;
     nn_check_finite(nn, latents, "latents");

@@ -18,6 +18,7 @@
 #include "isolate/library.h"
 #include "isolate/measure.h"
 #include "isolate/program.h"
+#include "isolate/same_outputs.h"
 #include "isolate/source.h"
 #include "isolate/spread.h"
 #include "read/run/load.h"
@@ -189,11 +190,12 @@ static void write_remarks(struct plumb_buf *out, const plumb_bench_result *r,
     if (r->preemptions > r->runs)
         plumb_buf_printf(out, "the kernel took the processor away %llu times in %u runs\n",
                          (unsigned long long)r->preemptions, r->runs);
-    if (energy->why[0])
+    if (energy && energy->why[0])
         plumb_buf_printf(out, "%s\n", energy->why);
 }
 
-static int finish_result(plumb_bench_result *r, const struct plumb_energy *energy, plumb_error *err)
+static int finish_result(plumb_bench_result *r, const struct plumb_measure *m,
+                         const struct plumb_inputs *inputs, plumb_error *err)
 {
     struct plumb_buf text = {0};
     int rc = plumb_spread_fill(r, err);
@@ -201,7 +203,9 @@ static int finish_result(plumb_bench_result *r, const struct plumb_energy *energ
         return rc;
     r->peak_bytes = peak_bytes();
     plumb_buf_str(&text, "");
-    write_remarks(&text, r, energy);
+    if (m->outputs)
+        plumb_same_outputs(r, &text, inputs, m->outputs);
+    write_remarks(&text, r, m->energy);
     return hand_over(&r->remarks, &text, err);
 }
 
@@ -237,7 +241,8 @@ static void plan(struct plumb_measure *m, const plumb_bench_options *o,
     m->arg = o->arg;
 }
 
-/* Outputs that the host cannot read count by their shapes. */
+/* Outputs that the host cannot read count by their shapes. Those of a captured call are
+ * compared. */
 static int measure(plumb_bench_result *out, struct plumb_measure *m,
                    const struct plumb_inputs *inputs, const plumb_bench_options *o,
                    plumb_error *err)
@@ -246,8 +251,12 @@ static int measure(plumb_bench_result *out, struct plumb_measure *m,
     plumb_bench_progress progress = {0, 0, -1};
     plumb_field *fields = taken(&m->input_count, inputs, m->ops->inputs, err);
     int rc = PLUMB_ERR_MEMORY;
-    if (!fields)
+    if (fields && inputs->file && !(m->outputs = calloc(1, sizeof *m->outputs)))
+        plumb_fail(err, rc, "no memory for the hashes of outputs");
+    if (!fields || (inputs->file && !m->outputs)) {
+        free(fields);
         return rc;
+    }
     plan(m, o, inputs, &progress);
     m->inputs = fields;
     m->energy = o->energy ? &energy : NULL;
@@ -255,7 +264,8 @@ static int measure(plumb_bench_result *out, struct plumb_measure *m,
     out->deadline_ms = o->deadline_ms;
     rc = plumb_measure_runs(out, m, err);
     if (rc == PLUMB_OK)
-        rc = finish_result(out, &energy, err);
+        rc = finish_result(out, m, inputs, err);
+    free(m->outputs);
     free(fields);
     return rc;
 }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/error.h"
@@ -15,6 +16,8 @@
 #include "isolate/mark.h"
 #include "isolate/monotonic.h"
 #include "isolate/output_hash.h"
+#include "model/value_parts.h"
+#include "tensor/value_hash.h"
 
 enum { RUNS_DEFAULT = 5, RUNS_MAX = 1000000 };
 static const double SECONDS_DEFAULT = 10.0;
@@ -37,6 +40,11 @@ static uint64_t preemptions(void)
     return getrusage(RUSAGE_SELF, &use) == 0 ? (uint64_t)use.ru_nivcsw : 0;
 }
 
+static void take_hash(void *arg, const char *name, const plumb_value *value)
+{
+    plumb_value_hashes_put(arg, name, value);
+}
+
 static void take_output(plumb_stage_call *call, const char *name, const plumb_value *value)
 {
     struct state *s = call->arg;
@@ -46,6 +54,8 @@ static void take_output(plumb_stage_call *call, const char *name, const plumb_va
     begin = plumb_monotonic_ns();
     if (s->output_code == PLUMB_OK)
         s->output_code = plumb_output_hash_add(&s->hash, name, value, &s->output_err);
+    if (s->output_code == PLUMB_OK && s->m->outputs)
+        plumb_each_part(name, value, take_hash, s->m->outputs);
     s->output_ns += plumb_monotonic_ns() - begin;
 }
 
@@ -229,6 +239,13 @@ static bool may_be_last(const struct state *s, uint64_t spent_ns)
     return runs + 1 >= wanted_runs(s) && (double)(spent_ns + longest) / 1e9 >= m->min_time_s;
 }
 
+static void forget_outputs(struct state *s)
+{
+    plumb_output_hash_init(&s->hash);
+    if (s->m->outputs)
+        memset(s->m->outputs, 0, sizeof *s->m->outputs);
+}
+
 static int measure_all(struct state *s, plumb_error *err)
 {
     const struct plumb_measure *m = s->m;
@@ -240,7 +257,7 @@ static int measure_all(struct state *s, plumb_error *err)
         m->progress->run = s->out->runs;
         s->hashing = s->out->runs == 0 || may_be_last(s, spent);
         if (s->hashing)
-            plumb_output_hash_init(&s->hash);
+            forget_outputs(s);
         rc = run_once(&ns, s, true, err);
         if (rc < 0 || (rc = keep(s, ns, err)) < 0)
             return rc;

@@ -12,6 +12,7 @@
 #include <plumb/stage_library.h>
 
 struct plumb_energy;
+struct plumb_value_hashes;
 
 struct plumb_measure {
     const plumb_stage_ops *ops;
@@ -22,9 +23,10 @@ struct plumb_measure {
     bool first_given;               /* by the user: a stage without a loop is then an error */
     uint32_t warmup, repeat, steps; /* repeat 0: the default */
     double min_time_s;
-    plumb_bench_progress *progress; /* not NULL */
-    struct plumb_energy *energy;    /* filled; NULL: not measured */
-    void (*measuring)(void *arg);   /* called after the warm-ups; NULL: none */
+    plumb_bench_progress *progress;     /* not NULL */
+    struct plumb_energy *energy;        /* filled; NULL: not measured */
+    struct plumb_value_hashes *outputs; /* filled, of the last run; NULL: not wanted */
+    void (*measuring)(void *arg);       /* called after the warm-ups; NULL: none */
     void *arg;
 };
 

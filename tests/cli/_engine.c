@@ -1,5 +1,6 @@
 /* A small engine, for the tests of plumb bench. As a program it runs its stages once and records
- * them. With -DAS_LIBRARY it is a stage library, with every way in which a stage can go wrong. */
+ * them. With -DAS_LIBRARY it is a stage library, with every way in which a stage can go wrong; with
+ * -DPLANTED its loop has another result. */
 #include <plumb/stage_library.h>
 
 #include <dlpack/dlpack.h>
@@ -35,6 +36,10 @@ static void iterate(plumb_span stage, float *x, int steps)
         plumb_stage_input(stage, "x", &t);
         for (int i = 0; i < N; i++)
             x[i] = x[i] * 0.5f + (float)step;
+#ifdef PLANTED
+        x[N - 1] += 1;
+#endif
+        plumb_stage_output(stage, "x", &t);
     }
 }
 
@@ -69,6 +74,7 @@ int main(void)
         plumb_stage_input(stage, "index", &ti);
         plumb_stage_input_value(stage, "scale", plumb_value_f64(2.0));
         printf("%lld\n", (long long)total(index, x));
+        plumb_stage_output_value(stage, "total", plumb_value_f64(2.0));
     }
     static const char *const others[] = {"by step", "crash", "hang", "fail", "exit", "mute", "NaN"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

@@ -67,6 +67,15 @@ typedef struct plumb_bench_options {
     void *arg; /* of measuring() */
 } plumb_bench_options;
 
+/* Whether the outputs have the bytes of those that the captured call had in the pipeline. Compared
+ * are the outputs of the last run by name, if every input was captured and a run is what was
+ * captured: the step alone, or the whole call. */
+enum plumb_bench_equal {
+    PLUMB_BENCH_NOT_COMPARED = 0, /* a remark says why, if the inputs were captured */
+    PLUMB_BENCH_EQUAL = 1,        /* all that both have */
+    PLUMB_BENCH_DIFFER = 2        /* one at least; a remark names the first */
+};
+
 /* The part of the stage that a run is. */
 enum plumb_bench_shape {
     PLUMB_BENCH_WHOLE = 0, /* the stage has no loop: one whole call */
@@ -103,6 +112,8 @@ typedef struct plumb_bench_result {
     double budget_p99, budget_max; /* part of the deadline that the p99 and the maximum leave */
     /* With energy: joules for each run; NaN: absent, which a remark explains. */
     double cpu_joules, cpu_watts;
+    uint32_t outputs_equal;    /* enum plumb_bench_equal */
+    uint32_t outputs_compared; /* with those of the captured call */
 } plumb_bench_result;
 
 /* Returns options with every field at its default. */

@@ -133,6 +133,11 @@ static void put_hash(struct plumb_json *j, const plumb_bench_result *r)
     plumb_put_u64(j, "outputs", r->outputs);
     plumb_put_text(j, "output_hash", r->outputs ? hash : NULL);
     plumb_put_bool(j, "outputs_vary", r->outputs_vary);
+    if (r->outputs_equal == PLUMB_BENCH_NOT_COMPARED)
+        plumb_put_null(j, "outputs_equal");
+    else
+        plumb_put_bool(j, "outputs_equal", r->outputs_equal == PLUMB_BENCH_EQUAL);
+    plumb_put_u64(j, "outputs_compared", r->outputs_compared);
 }
 
 static void put_pipeline(struct plumb_json *j, const plumb_bench_facts *f)

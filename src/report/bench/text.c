@@ -185,6 +185,10 @@ static void put_outputs(struct plumb_page *p, const plumb_bench_result *r)
                                          : "");
     else
         plumb_buf_str(p->out, "outputs: none (plumb_call_output)");
+    if (r->outputs_equal != PLUMB_BENCH_NOT_COMPARED)
+        plumb_buf_printf(
+            p->out, "; %u compared with the captured call in the pipeline: %s", r->outputs_compared,
+            r->outputs_equal == PLUMB_BENCH_EQUAL ? "equal, byte for byte" : "not equal");
 }
 
 static void put_remarks(struct plumb_page *p, const char *remarks)
