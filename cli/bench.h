@@ -31,6 +31,10 @@ struct plumb_cli_bench_shared {
 #define PLUMB_CLI_BENCH_TIMES "times"
 #define PLUMB_CLI_BENCH_RUN "run" /* the recording */
 
+/* bench_tables.c: what runs no stage. Each prints, and returns the exit status. */
+int plumb_cli_bench_list(const char *signature);
+int plumb_cli_bench_aggregate(char **files, int count, const char *format);
+
 /* Maps the shared file of `folder`, which is made if `make`. NULL: errno says why. */
 struct plumb_cli_bench_shared *plumb_cli_bench_map(const char *folder, bool make);
 

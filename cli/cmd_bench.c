@@ -20,6 +20,7 @@ enum {
     STAGE,
     FROM,
     LIST_STAGES,
+    AGGREGATE,
     WARMUP,
     STEPS,
     FIRST_STEP,
@@ -41,6 +42,7 @@ static const struct plumb_cli_option options[] = {
     [STAGE] = {"stage", "NAME", "the stage to run", false},
     [FROM] = {"from", "LIB.so", "the stage library that has it (plumb/stage_library.h)", false},
     [LIST_STAGES] = {"list-stages", NULL, "list the stages of the signature and end", false},
+    [AGGREGATE] = {"aggregate", NULL, "one table of the benchmarks in files, and end", false},
     [WARMUP] = {"warmup", "N", "runs before the measured ones (1)", false},
     [STEPS] = {"steps", "N", "steps of the stage's loop in each run (1)", false},
     [FIRST_STEP] = {"first-step", "N", "the first of them (the captured one, else 0)", false},
@@ -147,7 +149,7 @@ static bool take_format(struct plumb_cli_bench *b, const char *value)
     return plumb_cli_wants(&plumb_cmd_bench, "format", words, 4, value);
 }
 
-static bool take_option(struct job *job, bool *list, int option, const char *value)
+static bool take_option(struct job *job, int *instead, int option, const char *value)
 {
     struct plumb_cli_bench *b = &job->bench;
     const struct plumb_cli_command *us = &plumb_cmd_bench;
@@ -159,7 +161,8 @@ static bool take_option(struct job *job, bool *list, int option, const char *val
         b->library = value;
         return true;
     case LIST_STAGES:
-        *list = true;
+    case AGGREGATE:
+        *instead = option;
         return true;
     case WARMUP:
         return take_warmup(b, value);
@@ -481,19 +484,6 @@ static int bench(struct job *job, int argc, char **argv)
     return PLUMB_EXIT_OK;
 }
 
-static int list_stages(const char *signature)
-{
-    plumb_error err = {0, ""};
-    char *text;
-    if (plumb_bench_stages(&text, signature, &err) < 0) {
-        plumb_cli_say(&plumb_cmd_bench, "%s", err.message);
-        return PLUMB_EXIT_TROUBLE;
-    }
-    bool ok = plumb_cli_output(&plumb_cmd_bench, NULL, text);
-    plumb_read_free(text);
-    return ok ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
-}
-
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st;
@@ -517,7 +507,7 @@ static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
     struct job *job = calloc(1, sizeof *job);
-    bool list = false;
+    int instead = 0; /* of running a stage: LIST_STAGES, AGGREGATE */
     int option, status = PLUMB_EXIT_TROUBLE;
     if (!job)
         return status;
@@ -526,20 +516,25 @@ static int run(int argc, char **argv)
     job->bench.options = plumb_bench_options_default();
     plumb_cli_args_init(&args, &plumb_cmd_bench, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0)
-        if (!take_option(job, &list, option, args.value)) {
+        if (!take_option(job, &instead, option, args.value)) {
             option = PLUMB_ARGS_WRONG;
             break;
         }
-    if (option == PLUMB_ARGS_END && args.operand + 1 < argc)
+    if (option == PLUMB_ARGS_END && instead == AGGREGATE && args.operand >= argc)
+        option = plumb_cli_usage(&plumb_cmd_bench, "--aggregate takes FILE...");
+    if (option == PLUMB_ARGS_END && instead != AGGREGATE && args.operand + 1 < argc)
         option = plumb_cli_usage(&plumb_cmd_bench, "one signature at a time");
-    if (option == PLUMB_ARGS_END && !list && (!job->bench.stage || !job->bench.library))
+    if (option == PLUMB_ARGS_END && !instead && (!job->bench.stage || !job->bench.library))
         option = plumb_cli_usage(&plumb_cmd_bench, "%s is needed (--list-stages lists the stages)",
                                  job->bench.stage ? "--from LIB.so" : "--stage NAME");
     job->bench.signature = args.operand < argc ? argv[args.operand] : NULL;
     if (option != PLUMB_ARGS_END)
         status = plumb_cli_args_status(option);
+    else if (instead == AGGREGATE)
+        status =
+            plumb_cli_bench_aggregate(argv + args.operand, argc - args.operand, job->bench.format);
     else
-        status = list ? list_stages(job->bench.signature) : bench(job, argc, argv);
+        status = instead ? plumb_cli_bench_list(job->bench.signature) : bench(job, argc, argv);
     clean_up(job);
     return status;
 }
@@ -560,12 +555,16 @@ const struct plumb_cli_command plumb_cmd_bench = {
         "profile_NAME.c, a program that does the same without plumb. The result is\n"
         "compared with the same work in the pipeline that was recorded.\n"
         "\n"
+        "--aggregate makes a table of FILE...: bench.json, or files of google/benchmark\n"
+        "and pytest-benchmark. Any other file is skipped, with a note.\n"
+        "\n"
         "The stage runs in a process of its own: where it crashes or hangs, the message\n"
         "names the run and the step.",
     .examples = "plumb bench --list-stages                              # of the newest run\n"
                 "plumb bench --stage denoise --from ./libengine.so      # one step of its loop\n"
                 "plumb bench --stage denoise --from ./libengine.so --first-step 7 --repeat 50\n"
-                "plumb bench --stage vae_decode --from ./libengine.so --deadline 20ms --energy",
+                "plumb bench --stage vae_decode --from ./libengine.so --deadline 20ms --energy\n"
+                "plumb bench --aggregate a/bench.json b/bench.json --format csv",
     .status = "0 measured; 2 trouble: wrong usage, a stage that failed, crashed or hung.",
     .options = options,
     .run = run,

@@ -187,6 +187,7 @@ _plumb() {
         '--stage=[the stage to run]:NAME:' \
         '--from=[the stage library that has it (plumb/stage_library.h)]:LIB.so:' \
         '--list-stages[list the stages of the signature and end]' \
+        '--aggregate[one table of the benchmarks in files, and end]' \
         '--warmup=[runs before the measured ones (1)]:N:' \
         '--steps=[steps of the stage'\''s loop in each run (1)]:N:' \
         '--first-step=[the first of them (the captured one, else 0)]:N:' \

@@ -21,8 +21,10 @@
 #include "isolate/same_outputs.h"
 #include "isolate/source.h"
 #include "isolate/spread.h"
+#include "read/json/fields.h"
 #include "read/run/load.h"
 #include "read/run/runs.h"
+#include "report/bench/aggregate.h"
 #include "report/bench/view.h"
 #include "summary/cells.h"
 
@@ -144,22 +146,32 @@ int plumb_bench_pipeline(plumb_bench_facts *facts, const plumb_bench_result *res
     return rc;
 }
 
+static int check_format(const char *format, plumb_error *err)
+{
+    static const char *const words[] = {"text", "md", "csv", "json"};
+    for (size_t i = 0; i < 4; i++)
+        if (!format || strcmp(format, words[i]) == 0)
+            return PLUMB_OK;
+    return plumb_fail(err, PLUMB_ERR_ARG, "no such format: '%s'; there are text, json, csv, md",
+                      format);
+}
+
 int plumb_bench_render(char **out, const plumb_bench_result *result, const plumb_bench_facts *facts,
                        const char *format, plumb_error *err)
 {
     struct plumb_bench_view view = {result, facts};
     struct plumb_buf text = {0};
+    int rc = check_format(format, err);
+    if (rc < 0)
+        return rc;
     if (!format || strcmp(format, "text") == 0)
         plumb_bench_text(&text, &view, false);
     else if (strcmp(format, "md") == 0)
         plumb_bench_text(&text, &view, true);
     else if (strcmp(format, "csv") == 0)
         plumb_bench_csv(&text, &view);
-    else if (strcmp(format, "json") == 0)
-        plumb_bench_json(&text, &view);
     else
-        return plumb_fail(err, PLUMB_ERR_ARG, "no such format: '%s'; there are text, json, csv, md",
-                          format);
+        plumb_bench_json(&text, &view);
     return hand_over(out, &text, err);
 }
 
@@ -351,5 +363,69 @@ int plumb_bench_program(char **out, const char *signature, const char *name, con
     if (rc == PLUMB_OK)
         return hand_over(out, &text, err);
     plumb_buf_fini(&text);
+    return rc;
+}
+
+/* ---- Files of benchmarks --------------------------------------------------------------------- */
+
+/* A file that is not one of benchmarks is passed over with a note; `why` keeps the first. */
+static int add_file(struct plumb_aggregate *a, struct plumb_buf *notes, const char *path,
+                    char why[512], plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    plumb_error problem = {0, ""};
+    int rc = plumb_read_file(&text, path, err);
+    if (rc < 0)
+        return rc;
+    rc = plumb_aggregate_add(a, text.data ? text.data : "", text.len, path, &problem);
+    plumb_buf_fini(&text);
+    if (rc == PLUMB_ERR_FORMAT) {
+        plumb_buf_printf(notes, "%sskipped: %s", notes->len ? "\n" : "", problem.message);
+        if (!why[0])
+            snprintf(why, 512, "%s", problem.message);
+        return PLUMB_OK;
+    }
+    if (rc < 0 && err)
+        *err = problem;
+    return rc;
+}
+
+static int write_aggregate(char *out[2], const struct plumb_aggregate *a, struct plumb_buf *notes,
+                           const char *format, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    char *made = NULL;
+    int rc;
+    plumb_aggregate_write(&text, a, format);
+    rc = hand_over(&made, &text, err);
+    if (rc < 0)
+        return rc;
+    rc = hand_over(&out[1], notes, err);
+    *notes = (struct plumb_buf){.data = NULL};
+    if (rc == PLUMB_OK)
+        out[0] = made;
+    else
+        free(made);
+    return rc;
+}
+
+int plumb_bench_aggregate(char *out[2], const char *const *files, size_t count, const char *format,
+                          plumb_error *err)
+{
+    struct plumb_aggregate *a = NULL;
+    struct plumb_buf told = {0};
+    char why[512] = "";
+    int rc = check_format(format, err);
+    if (rc < 0 || (rc = plumb_aggregate_open(&a, count, err)) < 0)
+        return rc;
+    plumb_buf_str(&told, "");
+    for (size_t i = 0; rc == PLUMB_OK && i < count; i++)
+        rc = add_file(a, &told, files[i], why, err);
+    if (rc == PLUMB_OK && plumb_aggregate_rows(a) == 0)
+        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "%s", why[0] ? why : "there are no files");
+    if (rc == PLUMB_OK)
+        rc = write_aggregate(out, a, &told, format ? format : "text", err);
+    plumb_aggregate_close(a);
+    plumb_buf_fini(&told);
     return rc;
 }

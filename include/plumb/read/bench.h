@@ -186,6 +186,18 @@ PLUMB_API int plumb_bench_render(char **out, const plumb_bench_result *result,
                                  const plumb_bench_facts *facts, const char *format,
                                  plumb_error *err);
 
+/* Returns one table of the benchmarks in `files` [count], as "text", "md", "csv" or "json" (NULL:
+ * text): files of google/benchmark, such as bench.json, and of pytest-benchmark. A row has min,
+ * p50, mean, std (n - 1), IQR, p95, p99, p99.9 and max in ms, percentiles by linear interpolation
+ * (type 7); rounds, the iterations of each, and in CSV and JSON the fields that the file has
+ * besides. Without the times of its rounds a benchmark has the figures of the file, and no tails.
+ * `out` has two texts, which plumb_read_free() frees: the table, and a line for each file that is
+ * skipped because it has no benchmarks.
+ *   errors  PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO: a file cannot be read; PLUMB_ERR_FORMAT: no file has
+ *           benchmarks; PLUMB_ERR_ARG: another format; PLUMB_ERR_MEMORY */
+PLUMB_API int plumb_bench_aggregate(char *out[2], const char *const *files, size_t count,
+                                    const char *format, plumb_error *err);
+
 /* Returns the text of a C program that runs stage `name` alone as `result` was made, without plumb:
  * "profile_<file>.c", whose first comment has the command that builds it. `library` and `config`
  * are what it loads and opens by default. Equal arguments give equal text. Errors as
