@@ -21,7 +21,8 @@ enum {
     CSV,
     PRINT,
     REPORT,
-    RUN
+    RUN,
+    MFU
 };
 
 static const struct plumb_cli_option options[] = {
@@ -47,6 +48,7 @@ static const struct plumb_cli_option options[] = {
     [REPORT] = {"report", "md", "the report on one kernel, from workload to next experiment",
                 false},
     [RUN] = {"run", "RUN", "with --report: the run whose workload and stage times it has", false},
+    [MFU] = {"mfu", "NAME=VALUE,...", "model FLOPs utilisation of a training step", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -57,6 +59,7 @@ struct wanted {
     struct plumb_cli_ncu ncu;
     const char *needs_ncu; /* an option that --ncu goes with; NULL: none */
     bool use_ncu;
+    const char *model; /* of --mfu; NULL: kernels */
 };
 
 static bool take_cores(struct wanted *w, const char *value)
@@ -146,6 +149,9 @@ static bool take(struct wanted *w, int option, const char *value)
         return take_cores(w, value);
     case TOP:
         return plumb_cli_number(&plumb_cmd_deep, "top", value, &w->view.top);
+    case MFU:
+        w->model = value;
+        return true;
     case PEAKS:
         w->options.peaks_only = 1;
         return true;
@@ -156,6 +162,19 @@ static bool take(struct wanted *w, int option, const char *value)
         w->view.explain = 1;
         return true;
     }
+}
+
+static int show_mfu(const struct wanted *w, const char *path)
+{
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    int status = PLUMB_EXIT_TROUBLE;
+    if (plumb_mfu_render(&text, w->model, path, w->view.format, &err) < 0)
+        plumb_cli_say(&plumb_cmd_deep, "%s", err.message);
+    else if (plumb_cli_output(&plumb_cmd_deep, w->output, text))
+        status = PLUMB_EXIT_OK;
+    plumb_read_free(text);
+    return status;
 }
 
 static int show(const struct wanted *w, const char *path)
@@ -233,6 +252,8 @@ static int run(int argc, char **argv)
             w.options.peaks_only ? "--peaks takes no recording" : "one recording at a time, not %d",
             argc - args.operand));
     const char *path = args.operand < argc ? argv[args.operand] : NULL;
+    if (w.model)
+        return show_mfu(&w, path);
     if (plumb_cli_is_ncu(path))
         return show_ncu(&w, path);
     if (w.ncu.view.report)
@@ -265,7 +286,13 @@ const struct plumb_cli_command plumb_cmd_deep = {
         "is such a report, or one that 'ncu --csv --page raw' or '--page details' wrote.\n"
         "The verdict there: memory_bound if the memory reaches more than 80 % of its\n"
         "peak, otherwise compute_bound above 60 % of the multiprocessors' peak,\n"
-        "otherwise latency_bound, and unknown if one of the two figures is missing.",
+        "otherwise latency_bound, and unknown if one of the two figures is missing.\n"
+        "\n"
+        "--mfu prints the operations that a step of a diffusion transformer needs, over\n"
+        "those that its devices can do in that time. It takes dit_seq_len, context_len,\n"
+        "hidden_dim, num_layers and ffn_dim; step_s, or step=NODE for the median run of\n"
+        "a node of RUN; peak_tflops, device=h100|a100, or dtype for the measured peak;\n"
+        "and batch, grad_accum and world_size, which are 1 unless given.",
     .examples = "plumb deep                                # of the newest run\n"
                 "plumb deep --kernel convolution --explain # the convolutions, and the columns\n"
                 "plumb deep --cores one RUN                # of a program with one thread\n"

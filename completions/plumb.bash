@@ -84,7 +84,7 @@ _plumb() {
         esac
         ;;
     deep)
-        words='--format --output --kernel --cores --top --peaks --measure --explain --ncu --stage --launch-skip --launch-count --metrics --csv --print --report --run --help'
+        words='--format --output --kernel --cores --top --peaks --measure --explain --ncu --stage --launch-skip --launch-count --metrics --csv --print --report --run --mfu --help'
         names=$(_plumb_runs)
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;

@@ -181,6 +181,7 @@ complete -c plumb -n '__plumb_is deep' -l csv -r -d 'with --ncu: where it writes
 complete -c plumb -n '__plumb_is deep' -l print -d 'with --ncu: print the command, and do not run it'
 complete -c plumb -n '__plumb_is deep' -l report -x -d 'the report on one kernel, from workload to next experiment'
 complete -c plumb -n '__plumb_is deep' -l run -r -d 'with --report: the run whose workload and stage times it has'
+complete -c plumb -n '__plumb_is deep' -l mfu -x -d 'model FLOPs utilisation of a training step'
 complete -c plumb -n '__plumb_is deep' -l help -d 'show this text'
 complete -c plumb -n '__plumb_is runs' -l dir -r -d 'where to look (PLUMB_DIR, else plumb-out)'
 complete -c plumb -n '__plumb_is runs' -l prune -x -d 'remove runs older than DAYS (30, 30d), or the oldest beyond SIZE (500M, 2G)'

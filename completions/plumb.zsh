@@ -224,6 +224,7 @@ _plumb() {
         '--print[with --ncu: print the command, and do not run it]' \
         '--report=[the report on one kernel, from workload to next experiment]:md:' \
         '--run=[with --report: the run whose workload and stage times it has]:RUN:_files' \
+        '--mfu=[model FLOPs utilisation of a training step]:NAME=VALUE,...:' \
         '--help[show this text]' \
         '*:run:_plumb_runs'
         ;;

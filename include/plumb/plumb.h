@@ -19,6 +19,7 @@
  * | from this thread to another                   | plumb_async_begin(), _end()        | 0.1us |
  * | every call of a function                      | PLUMB_WRAP(...) of wrap.h          | 23 ns |
  * | one operation, as seconds and a log line      | PLUMB_TIMED(var, s) of stopwatch.h | 50 ns |
+ * | parts of a step, added up for its log line    | PLUMB_STEP_TIMED of step_timer.h   | 50 ns |
  * | nothing: a time is known already              | plumb_record_ns(node, ns)          | 50 ns |
  *
  * | You want to                                   | Look into (this file includes all) |
@@ -78,6 +79,7 @@
 #include <plumb/run.h>
 #include <plumb/signature.h>
 #include <plumb/stage.h>
+#include <plumb/step_timer.h>
 #include <plumb/stopwatch.h>
 #include <plumb/summary.h>
 #include <plumb/timeline.h>

@@ -66,6 +66,23 @@ expect 'CSV' 0 "$PLUMB_BIN" deep --format csv --top 1 trace.json
 expect 'Markdown' 0 "$PLUMB_BIN" deep --format md --explain trace.json
 has out.txt '| matmul |' '### Columns'
 
+shapes=hidden_dim=1536,dit_seq_len=32760,context_len=512,ffn_dim=8960,num_layers=30
+expect 'utilisation' 0 "$PLUMB_BIN" deep --mfu "$shapes,step_s=10,device=h100,world_size=8"
+[ "$(head -1 out.txt)" = 'Per-Step MFU: 1.4306%' ] || fail "utilisation: $(cat out.txt)"
+has out.txt '1131.92 TFLOP = 9.43267 TFLOP a layer x 30 layers x batch 1 x 4 x accumulation 1' \
+    '989 TFLOP/s x 8 devices'
+# 1131920055336960 operations in 1 ms, at 1000 GFLOP/s
+expect 'of a run' 0 "$PLUMB_BIN" deep --mfu "$shapes,step=relu,dtype=f32" trace.json
+[ "$(head -1 out.txt)" = 'Per-Step MFU: 113192005.5337%' ] || fail "of a run: $(cat out.txt)"
+has out.txt '0.001 s, the median of 1 runs of relu'
+expect 'utilisation as JSON' 0 "$PLUMB_BIN" deep --format json --mfu "$shapes,step_s=10,device=a100"
+/usr/bin/python3 -c 'import json; assert round(json.load(open("out.txt"))["mfu_pct"], 4) == 36.2795' ||
+    fail "utilisation: $(cat out.txt)"
+expect 'no such type' 2 "$PLUMB_BIN" deep --mfu "$shapes,step_s=1,dtype=bf16"
+has err.txt 'this machine has no measured peak for bf16'
+expect 'no shape' 2 "$PLUMB_BIN" deep --mfu hidden_dim=1
+has err.txt 'utilisation needs dit_seq_len='
+
 expect 'no kernels' 2 "$PLUMB_BIN" deep plain.json
 has err.txt "'plain.json' has no kernel with operations or bytes: record with"
 expect 'no such kernel' 2 "$PLUMB_BIN" deep --kernel nothing trace.json

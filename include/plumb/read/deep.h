@@ -64,6 +64,18 @@ static inline plumb_deep_view plumb_deep_view_default(void)
 PLUMB_API int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_deep_view *view,
                                 plumb_error *err);
 
+/* Renders the model FLOPs utilisation of a training step as text, "Per-Step MFU: 41.2345%" and the
+ * figures that it rests on, or with `format` "json" as JSON. `model` has the shapes, the time of a
+ * step and the peak of a device, as in
+ *     "dit_seq_len=32760,context_len=512,hidden_dim=1536,num_layers=30,ffn_dim=8960,step_s=10,
+ *      device=h100,world_size=8"
+ * with batch= and grad_accum= (1). With step=NODE, the step is the median run of that node in the
+ * trace that plumb_trace_open() finds for `run`; with dtype=bf16 the peak is the measured one of
+ * this machine. Errors: PLUMB_ERR_ARG: a figure is missing or wrong; PLUMB_ERR_NOT_FOUND: the node
+ * has no runs, or this machine has no peak for the type; those of plumb_trace_open(). */
+PLUMB_API int plumb_mfu_render(char **out, const char *model, const char *run, const char *format,
+                               plumb_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -36,7 +36,7 @@ enum prefix { PREFIX_NONE, PREFIX_DIMS, PREFIX_TYPE, PREFIX_INPUT };
 static void find_keys(struct rowing *g)
 {
     const struct plumb_strings *s = &g->k->t->strings;
-    char name[16];
+    char name[24];
     g->keys = (struct keys){.grid = plumb_strings_find(s, "grid"),
                             .shapes = plumb_strings_find(s, "shapes"),
                             .types = plumb_strings_find(s, "dtypes")};
