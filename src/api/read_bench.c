@@ -206,8 +206,26 @@ static void write_remarks(struct plumb_buf *out, const plumb_bench_result *r,
         plumb_buf_printf(out, "%s\n", energy->why);
 }
 
+/* Says which inputs are not the captured ones although there was a capture. */
+static void remark_inputs(struct plumb_buf *out, const struct plumb_signature_stage *stage,
+                          const struct plumb_inputs *inputs, uint32_t mode)
+{
+    if (!stage->capture || mode == PLUMB_BENCH_INPUTS_RANDOM ||
+        inputs->captured_count == inputs->tensor_count)
+        return;
+    if (inputs->file)
+        plumb_buf_printf(out, "%zu of %zu tensors are captured, the others are random\n",
+                         inputs->captured_count, inputs->tensor_count);
+    else
+        plumb_buf_printf(out,
+                         "the captured inputs, '%s', are not next to the signature: the inputs are "
+                         "random\n",
+                         stage->capture->file);
+}
+
 static int finish_result(plumb_bench_result *r, const struct plumb_measure *m,
-                         const struct plumb_inputs *inputs, plumb_error *err)
+                         const struct plumb_inputs *inputs,
+                         const struct plumb_signature_stage *stage, uint32_t mode, plumb_error *err)
 {
     struct plumb_buf text = {0};
     int rc = plumb_spread_fill(r, err);
@@ -217,6 +235,7 @@ static int finish_result(plumb_bench_result *r, const struct plumb_measure *m,
     plumb_buf_str(&text, "");
     if (m->outputs)
         plumb_same_outputs(r, &text, inputs, m->outputs);
+    remark_inputs(&text, stage, inputs, mode);
     write_remarks(&text, r, m->energy);
     return hand_over(&r->remarks, &text, err);
 }
@@ -256,8 +275,8 @@ static void plan(struct plumb_measure *m, const plumb_bench_options *o,
 /* Outputs that the host cannot read count by their shapes. Those of a captured call are
  * compared. */
 static int measure(plumb_bench_result *out, struct plumb_measure *m,
-                   const struct plumb_inputs *inputs, const plumb_bench_options *o,
-                   plumb_error *err)
+                   const struct plumb_inputs *inputs, const struct plumb_signature_stage *stage,
+                   const plumb_bench_options *o, plumb_error *err)
 {
     struct plumb_energy energy = {0};
     plumb_bench_progress progress = {0, 0, -1};
@@ -276,7 +295,7 @@ static int measure(plumb_bench_result *out, struct plumb_measure *m,
     out->deadline_ms = o->deadline_ms;
     rc = plumb_measure_runs(out, m, err);
     if (rc == PLUMB_OK)
-        rc = finish_result(out, m, inputs, err);
+        rc = finish_result(out, m, inputs, stage, o->inputs, err);
     free(m->outputs);
     free(fields);
     return rc;
@@ -311,7 +330,7 @@ int plumb_bench(plumb_bench_result *out, const char *signature, const char *name
     if (rc == PLUMB_OK)
         rc = make_inputs(&inputs, &source, stage, o.inputs, o.seed, err);
     if (rc == PLUMB_OK) {
-        rc = measure(&result, &m, &inputs, &o, err);
+        rc = measure(&result, &m, &inputs, stage, &o, err);
         plumb_inputs_fini(&inputs);
     }
     plumb_source_close(&source);

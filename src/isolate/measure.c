@@ -94,7 +94,8 @@ static int check_loop(const struct state *s, plumb_error *err)
     if (l->loops == 0 && s->m->first_given)
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "stage '%s' has no loop that can be limited: no PLUMB_STEPS ran on its "
-                          "thread, and it has no 'step'; run it whole, without --first-step",
+                          "thread, and it has no 'step'; without --first-step, and with --inputs "
+                          "random where a step was captured, it runs whole",
                           name);
     if (l->loops > 0 && l->first + l->count > l->steps)
         return plumb_fail(err, PLUMB_ERR_ARG,

@@ -81,4 +81,11 @@ is 'a plain stage' '.shape == "whole" and .outputs_equal == true'
 bench silent libengine.so --stage 'by step'
 is 'no outputs' '.outputs_equal == null and (.remarks | contains("named none (plumb_stage_output())"))'
 
+# A capture that is gone is reported, unless random inputs were asked for.
+mv step/loop.inputs.safetensors kept.safetensors || fail "no captured file: $(ls step)"
+bench step libengine.so --stage loop
+is 'a capture that is gone' '.inputs == "random" and (.remarks | contains("are not next to the signature"))'
+bench step libengine.so --stage loop --inputs random
+is 'random inputs without a capture' '.remarks | contains("signature") | not'
+
 [ $failures = 0 ]
