@@ -89,6 +89,11 @@ ROWS = [
         ("emit_unknown_ns", "one of an unknown launch", "ns", None),
         ("launch_ns", "telling of a launch", "ns", None),
     ]),
+    ("A stage alone", [
+        ("bench_vs_insitu_pct", "a denoise step alone against in its pipeline, median", "%", 5.0),
+        ("step_trace_bytes", "trace of that step, with its primitives", "bytes", 1e7),
+        ("full_trace_bytes", "the same of the whole pipeline", "bytes", None),
+    ]),
     ("Tracing", [
         ("trace_x_floor", "span, traced, in ring mode", "x", 1.05),
         ("trace_100_nodes_x_floor", "the same over 100 nodes", "x", None),

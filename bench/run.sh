@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation decode torch memory collect malloc opencl onednn trace read jsonl export diverge compare peers uftrace t2v"
+all="machine payload span traced snapshot signature activation decode torch memory collect malloc opencl onednn trace read jsonl export diverge compare peers uftrace t2v stage"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -46,7 +46,7 @@ how() {
     machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) echo "own $1 1" ;;
     payload | span | traced) echo "own $1 5" ;;
     activation) echo "own $1 9" ;;
-    opencl | onednn | torch | export | diverge | compare | peers | uftrace | t2v) echo "run_$1" ;;
+    opencl | onednn | torch | export | diverge | compare | peers | uftrace | t2v | stage) echo "run_$1" ;;
     *) return 1 ;;
     esac
 }
@@ -164,6 +164,16 @@ run_t2v() {
     echo "text_to_video, every other run recorded"
     OMP_WAIT_POLICY=passive "${program}_overhead" "$rounds" "$tmp/t2v-run" "$tmp/t2v.json" || return 1
     "$here/t2v.py" "$program" "$build/bin/plumb" --json "$tmp/t2v_whole.json" --tmp "$tmp" $quick
+}
+
+run_stage() {
+    program=$build/examples/text_to_video/text_to_video
+    if [ ! -x "$program" ]; then
+        missing stage stage.py bench_vs_insitu_pct "the example was not built"
+        return 0
+    fi
+    "$here/stage.py" "$program" "$build/examples/text_to_video/libt2v_stages.so" "$build/bin/plumb" \
+        --json "$tmp/stage.json" --tmp "$tmp" $quick
 }
 
 # own NAME TIMES [WRAPPER]: bench_NAME in so many processes: where a process's memory lies is luck, and worth
