@@ -189,4 +189,20 @@ for signal in INT TERM KILL; do
 done
 
 ls -d "${TMPDIR:-/tmp}"/plumb-bench-* >/dev/null 2>&1 && [ -n "${TMPDIR:-}" ] && fail 'a temporary folder is left'
+# Signatures that are odd: an element type that nothing has, statistics of nothing but NaN, a file of TeleFuser.
+mkdir odd nans telefuser
+PLUMB_SIGNATURE=full "$PLUMB_BIN" record --run-dir full -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded in full'
+jq '(.. | objects | select(.dtype? == "float32") | .dtype) = "float7"' full/timing_io_signature.json >odd/timing_io_signature.json
+refuses 'an unknown type' "input 'x' of stage 'loop': 'float7' is not an element type" --stage loop --from ./libengine.so odd
+jq '(.. | objects | select(has("mean"))) |= (.mean = null | .min = null | .max = null | .std = null | .nan = .n)' \
+    full/timing_io_signature.json >nans/timing_io_signature.json
+grep -q '"nan": 1000' nans/timing_io_signature.json || fail 'no statistics of NaN'
+"$PLUMB_BIN" bench --stage loop --repeat 1 --from ./libengine.so nans >out.txt 2>err.txt || fail "NaN: $(cat err.txt)"
+cat >telefuser/timing_io_signature.json <<'END'
+{"request_id": "r1", "timestamp": "2026-01-02T03:04:05", "stages": {"loop": {"stage_name": "loop", "input_signatures":
+ {"x": {"shape": [1000], "dtype": "float32", "device": "cpu"}, "scale": NaN}, "output_signature": null, "metadata": {}}}}
+END
+"$PLUMB_BIN" bench --stage loop --repeat 1 --from ./libengine.so telefuser >out.txt 2>err.txt || fail "TeleFuser: $(cat err.txt)"
+grep -q '^outputs: 1, hash' out.txt || fail "TeleFuser: $(cat out.txt)"
+
 [ "$failures" -eq 0 ]
