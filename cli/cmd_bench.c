@@ -333,15 +333,14 @@ static bool run_alone(struct job *job, int argc, char **argv)
         again[n++] = job->folder;
     if (!there)
         plumb_cli_say(&plumb_cmd_bench,
-                      "libplumb is not at '%s': there is no trace and no "
-                      "breakdown",
+                      "libplumb is not at '%s', so nothing is recorded; set PLUMB_LIBRARY",
                       library);
     else if (record && strcmp(record, "0") == 0)
-        plumb_cli_say(&plumb_cmd_bench, "PLUMB=0 is set: there is no trace and no breakdown");
+        plumb_cli_say(&plumb_cmd_bench, "PLUMB=0 forbids recording: no trace, no breakdown");
     else
         list_preloads(preload, library);
     struct plumb_launch how = {.argv = again,
-                               .preload = there ? preload : NULL,
+                               .preload = preload[0] ? preload : NULL,
                                .stdout_to_stderr = true,
                                .whole = true,
                                .timeout_s = job->bench.timeout_s};
@@ -360,8 +359,6 @@ static void export_trace(struct job *job)
     plumb_exported exported = {.remarks = NULL};
     plumb_error err = {0, ""};
     o.output = job->trace;
-    if (access(job->run, F_OK) < 0) /* the reason is told already */
-        return;
     if (plumb_export(&exported, job->run, &o, &err) < 0) {
         plumb_cli_say(&plumb_cmd_bench, "no trace: %s", err.message);
         return;
@@ -445,8 +442,10 @@ static bool finish(struct job *job)
 {
     plumb_error err = {0, ""};
     place_files(job);
-    export_trace(job);
-    write_breakdown(job);
+    if (access(job->run, F_OK) == 0) { /* otherwise the reason was printed */
+        export_trace(job);
+        write_breakdown(job);
+    }
     write_program(job);
     if (plumb_bench_pipeline(&job->facts, &job->result, job->bench.signature, &err) < 0)
         plumb_cli_say(&plumb_cmd_bench, "no comparison with the pipeline: %s", err.message);

@@ -32,11 +32,11 @@ const char *plumb_cli_target_obstacle(const struct plumb_cli_target *t);
 const char *plumb_cli_target_allocator(const struct plumb_cli_target *t);
 
 /* Finds the libplumb.so to preload: PLUMB_LIBRARY, otherwise the one that belongs to this command.
- * Returns false if there is none; `out` then has the path where it was expected. */
+ * Returns false, with the expected path in `out`, if there is none. */
 bool plumb_cli_library(char *out, size_t size);
 
-/* Finds the file `name` next to `library`. Returns false if there is none; `out` then has the path
- * where it was expected. */
+/* Finds the file `name` next to `library`. Returns false, with the expected path in `out`, if there
+ * is none. */
 bool plumb_cli_beside(char *out, size_t size, const char *library, const char *name);
 #define PLUMB_CLI_MALLOC_LIBRARY "libplumb-malloc.so"
 #define PLUMB_CLI_ONEDNN_LIBRARY "libplumb-onednn.so"

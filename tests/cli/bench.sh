@@ -189,6 +189,11 @@ for signal in INT TERM KILL; do
 done
 
 ls -d "${TMPDIR:-/tmp}"/plumb-bench-* >/dev/null 2>&1 && [ -n "${TMPDIR:-}" ] && fail 'a temporary folder is left'
+# Without a recording there is one line about it, and the figures all the same.
+PLUMB=0 "$PLUMB_BIN" bench --from ./libengine.so --stage lookup --repeat 2 run >out.txt 2>err.txt || fail "PLUMB=0: $(cat err.txt)"
+[ "$(grep '^plumb' err.txt)" = 'plumb bench: PLUMB=0 forbids recording: no trace, no breakdown' ] || fail "PLUMB=0: $(cat err.txt)"
+is 'PLUMB=0' '.plumb | .trace == null and .breakdown == null and .median_ms > 0'
+
 # Signatures that are odd: an element type that nothing has, statistics of nothing but NaN, a file of TeleFuser.
 mkdir odd nans telefuser
 PLUMB_SIGNATURE=full "$PLUMB_BIN" record --run-dir full -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded in full'

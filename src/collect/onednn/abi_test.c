@@ -1,5 +1,5 @@
-/* abi_test.c: our declarations of oneDNN's interface agree with the header that is installed, of
- * 2.x or of 3.x. Skipped where there is none: the collector is built without. */
+/* abi_test.c: our declarations of oneDNN's interface agree with the installed header, of 2.x or of
+ * 3.x. The test is skipped if no header is installed: the collector does not need one. */
 #include "collect/onednn/abi.h"
 
 #include <stdio.h>

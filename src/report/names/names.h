@@ -73,8 +73,8 @@ bool plumb_predecessor_words(struct plumb_predecessor *p, const char *kind, cons
 const char *plumb_predecessor_system(const struct plumb_predecessor *p);
 const char *plumb_predecessor_kind(const struct plumb_predecessor *p);
 const char *plumb_predecessor_status(const struct plumb_predecessor *p);
-/* Returns how well `text` matches the name of `p`: 0: not at all; SIZE_MAX: exactly; between: the
- * number of bytes that match outside of placeholders. */
+/* Returns how well `text` matches the name of `p`: 0 if not at all, SIZE_MAX if exactly, and
+ * otherwise the number of bytes that match and are not part of a placeholder. */
 size_t plumb_predecessor_match(const struct plumb_predecessor *p, const char *text);
 
 /* ---- text.c --------------------------------------------------------------------- */
