@@ -21,21 +21,28 @@ enum {
     SLOW_DOWN = PLUMB_LIVE_POINTS / 4 /* if so many of the points are samples */
 };
 
-static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
+/* Two threads may come at once: one with the ledger's lock, the helper without it. */
+static void make_series(struct plumb_run *run, int64_t pool)
 {
     uint64_t *off = &run->h->ledger.series_off[pool + 1];
-    struct plumb_live_series *s;
-    if (!*off) {
-        uint64_t made;
-        plumb_lock();
-        made = plumb_carve(run, sizeof *s);
-        plumb_unlock();
-        if (!made)
-            return NULL;
-        PLUMB_AT(run, struct plumb_live_series, made)->pool = pool;
-        PLUMB_RELEASE(*off, made);
+    uint64_t made;
+    plumb_lock();
+    if (PLUMB_ACQUIRE(plumb_rt.run) == run && !PLUMB_LOAD(*off)) {
+        made = plumb_carve(run, sizeof(struct plumb_live_series));
+        if (made) {
+            PLUMB_AT(run, struct plumb_live_series, made)->pool = pool;
+            PLUMB_RELEASE(*off, made);
+        }
     }
-    return PLUMB_AT(run, struct plumb_live_series, *off);
+    plumb_unlock();
+}
+
+static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
+{
+    const uint64_t *off = &run->h->ledger.series_off[pool + 1];
+    if (!PLUMB_ACQUIRE(*off))
+        make_series(run, pool);
+    return PLUMB_ACQUIRE(*off) ? PLUMB_AT(run, struct plumb_live_series, *off) : NULL;
 }
 
 static uint64_t thin(struct plumb_live_series *s)
@@ -110,6 +117,9 @@ uint64_t plumb_series_sample(struct plumb_run *run)
     if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF || !pause)
         return 0;
     rss = plumb_rss_read().now;
+    /* Before the ledger's lock is taken: the program's threads wait for that one, and must not wait
+     * for whoever has the runtime's. */
+    (void)series_at(run, PLUMB_LIVE_NO_POOL);
     if (!lock_soon())
         return pause;
     /* Not after the run has ended: its end reads the ledger without the lock. */
