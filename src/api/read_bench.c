@@ -262,7 +262,12 @@ static void plan(struct plumb_measure *m, const plumb_bench_options *o,
                  const struct plumb_inputs *inputs, plumb_bench_progress *progress)
 {
     m->first_given = o->first_step || inputs->step >= 0;
-    m->first_step = o->first_step ? *o->first_step : inputs->step >= 0 ? inputs->step : 0;
+    /* Of a call inside a step, a stage without a loop of its own is that step of the loop around
+     * it: `step` gets its index. */
+    m->first_step = o->first_step                            ? *o->first_step
+                    : inputs->step >= 0                      ? inputs->step
+                    : m->ops->step && inputs->call_step >= 0 ? inputs->call_step
+                                                             : 0;
     m->warmup = o->warmup < 0 ? 0 : o->warmup ? (uint32_t)o->warmup : 1;
     m->repeat = o->repeat;
     m->steps = o->steps ? o->steps : 1;

@@ -99,15 +99,28 @@ static bool says(const struct capture *c, const char *key, const char *text)
     return note && strcmp(note->text, text) == 0;
 }
 
+/* A step; `*out` as it was: the file has none. */
+static int read_step(const struct capture *c, int64_t *out, const char *key)
+{
+    const struct plumb_safetensors_note *step = plumb_safetensors_note(&c->file, key);
+    char *end;
+    if (!step)
+        return PLUMB_OK;
+    errno = 0;
+    *out = strtoll(step->text, &end, 10);
+    if (errno || *end || end == step->text || *out < 0)
+        return damaged(c, "its step is not a number");
+    return PLUMB_OK;
+}
+
 /* Reads the notes in `__metadata__`. */
 static int read_notes(struct capture *c)
 {
-    const struct plumb_safetensors_note *step = plumb_safetensors_note(&c->file, "step");
     const struct plumb_safetensors_note *inputs = plumb_safetensors_note(&c->file, "inputs");
     const struct plumb_safetensors_note *outputs = plumb_safetensors_note(&c->file, "outputs");
     const struct plumb_safetensors_note *stage = plumb_safetensors_note(&c->file, "stage");
     struct plumb_fields f = {.arena = &c->m->out->arena, .name = c->path};
-    char *end;
+    int rc;
     if (!says(c, "format", "plumb-capture") || !inputs || !stage)
         return damaged(c, "its __metadata__ has no inputs");
     if (!says(c, "schema", "1"))
@@ -116,12 +129,9 @@ static int read_notes(struct capture *c)
         return plumb_fail(c->m->err, PLUMB_ERR_FORMAT,
                           "'%s' holds the inputs of stage '%.100s', not of '%.100s'", c->path,
                           stage->text, c->m->stage->name);
-    if (step) {
-        errno = 0;
-        c->m->out->step = strtoll(step->text, &end, 10);
-        if (errno || *end || end == step->text || c->m->out->step < 0)
-            return damaged(c, "its step is not a number");
-    }
+    if ((rc = read_step(c, &c->m->out->step, "step")) < 0 ||
+        (rc = read_step(c, &c->m->out->call_step, "call_step")) < 0)
+        return rc;
     if (outputs && plumb_json_tree_read(&c->outputs, outputs->text, outputs->text_size, 0, c->path,
                                         c->m->err) < 0)
         return PLUMB_ERR_FORMAT;

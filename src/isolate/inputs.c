@@ -243,7 +243,7 @@ static int make_all_recorded(struct plumb_inputs_maker *m)
 int plumb_inputs_make(struct plumb_inputs *out, const struct plumb_signature_stage *stage,
                       const struct plumb_inputs_options *options, plumb_error *err)
 {
-    struct plumb_inputs made = {.step = -1, .fd = -1};
+    struct plumb_inputs made = {.step = -1, .call_step = -1, .fd = -1};
     struct plumb_inputs_maker m = {&made, stage, options, err, &made.tensors};
     int rc = 1;
     if (options->mode != PLUMB_INPUTS_RANDOM)
@@ -281,5 +281,5 @@ void plumb_inputs_fini(struct plumb_inputs *inputs)
     if (inputs->fd >= 0)
         close(inputs->fd);
     plumb_arena_fini(&inputs->arena);
-    *inputs = (struct plumb_inputs){.step = -1, .fd = -1};
+    *inputs = (struct plumb_inputs){.step = -1, .call_step = -1, .fd = -1};
 }

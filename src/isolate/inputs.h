@@ -64,7 +64,8 @@ struct plumb_inputs {
     size_t tensor_count, captured_count; /* of these */
     uint64_t bytes;                      /* of their elements */
     const char *file;                    /* that captured ones came from; NULL: none did */
-    int64_t step;                        /* that they were captured at; -1: at none */
+    int64_t step;                        /* of the stage's loop that they are of; -1: of a call */
+    int64_t call_step;                   /* of the loop around the call; -1: not known */
     int fd;                              /* of the file; -1: none */
     bool exact;                          /* all are the captured ones: nothing was made up */
     struct plumb_value_hashes *outputs;  /* of the captured call, in the arena; NULL: not known */

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 
 /* A run is what was captured. */
-static bool is_captured_part(const plumb_bench_result *r, int64_t step)
+static bool is_captured_part(const plumb_bench_result *r, const struct plumb_inputs *inputs)
 {
+    bool by_step = r->shape == PLUMB_BENCH_STEP && inputs->call_step >= 0;
+    int64_t step = by_step ? inputs->call_step : inputs->step;
     if (r->shape == PLUMB_BENCH_WHOLE)
         return step < 0;
     if (step >= 0)
@@ -20,7 +22,7 @@ static const char *obstacle(const plumb_bench_result *r, const struct plumb_inpu
     if (!inputs->outputs || inputs->outputs->count == 0)
         return inputs->step >= 0 ? "the captured step named none (plumb_stage_output() in the loop)"
                                  : "the captured call named none (plumb_stage_output())";
-    if (!is_captured_part(r, inputs->step))
+    if (!is_captured_part(r, inputs))
         return inputs->step >= 0 ? "a run is not the captured step alone"
                                  : "a run is not the whole captured call";
     return NULL;

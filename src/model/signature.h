@@ -90,7 +90,7 @@ struct plumb_signature_call {
 /* The inputs of one call with their values, in a file of their own. */
 struct plumb_signature_capture {
     const char *file; /* its name, in the folder of the signature */
-    int64_t step;     /* the step they were taken at; -1: a whole call was wanted */
+    int64_t step;     /* the one that was asked for; -1: none */
     uint64_t bytes;   /* of the values */
     uint64_t missing; /* inputs, or parts of them, that could not be kept */
 };

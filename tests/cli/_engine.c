@@ -43,7 +43,26 @@ static void iterate(plumb_span stage, float *x, int steps)
     }
 }
 
+/* The work of the stage inside a step. */
+static void forward(float *x)
+{
+    for (int i = 0; i < N; i++)
+        x[i] = x[i] * 2 + 1;
+}
+
 #ifndef AS_LIBRARY
+static void loop_around(float *x)
+{
+    int64_t n = N;
+    DLTensor t = describe(x, kDLFloat, 32, &n);
+    for (PLUMB_STEPS (step, 9)) {
+        PLUMB_STAGE(stage, "inner");
+        plumb_stage_input(stage, "x", &t);
+        forward(x);
+        plumb_stage_output(stage, "x", &t);
+    }
+}
+
 static int64_t total(const int32_t *index, const float *table)
 {
     double sum = 0;
@@ -76,6 +95,7 @@ int main(void)
         printf("%lld\n", (long long)total(index, x));
         plumb_stage_output_value(stage, "total", plumb_value_f64(2.0));
     }
+    loop_around(x);
     static const char *const others[] = {"by step", "crash", "hang", "fail", "exit", "mute", "NaN"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         plumb_span stage = plumb_begin_with(plumb_node_get(others[i]), PLUMB_POINT_STAGE);
@@ -139,6 +159,24 @@ static int loop_run(void *instance, plumb_stage_call *call, plumb_error *err)
     give(e, call);
     return 0;
 }
+
+static int inner_run(void *instance, plumb_stage_call *call, plumb_error *err)
+{
+    struct engine *e = instance;
+    if (take(e, call, err) < 0)
+        return err->code;
+    forward(e->x);
+    give(e, call);
+    return 0;
+}
+
+#ifdef BY_STEP
+static int inner_step(void *instance, plumb_stage_call *call, int64_t step, plumb_error *err)
+{
+    fprintf(stderr, "inner step %lld\n", (long long)step);
+    return inner_run(instance, call, err);
+}
+#endif
 
 /* A stage is the program of a user: an output may be anything. */
 static void give_wrong(struct engine *e, plumb_stage_call *call)
@@ -235,15 +273,20 @@ static int mute_run(void *instance, plumb_stage_call *call, plumb_error *err)
         PLUMB_STAGE_OPS_BEGIN, name, "a test", NULL, engine_open, run, step, engine_close, NULL}
 OPS(loop_ops, "loop", loop_run, NULL);
 OPS(lookup_ops, "lookup", lookup_run, NULL);
+#ifdef BY_STEP
+OPS(inner_ops, "inner", NULL, inner_step);
+#else
+OPS(inner_ops, "inner", inner_run, NULL);
+#endif
 OPS(step_ops, "by step", NULL, step_step);
 OPS(crash_ops, "crash", crash_run, NULL);
 OPS(hang_ops, "hang", hang_run, NULL);
 OPS(fail_ops, "fail", fail_run, NULL);
 OPS(exit_ops, "exit", exit_run, NULL);
 OPS(mute_ops, "mute", mute_run, NULL);
-static const plumb_stage_ops *const stages[] = {&loop_ops,  &lookup_ops, &step_ops,
-                                                &crash_ops, &hang_ops,   &fail_ops,
-                                                &exit_ops,  &mute_ops,   NULL};
+static const plumb_stage_ops *const stages[] = {&loop_ops,  &lookup_ops, &step_ops, &crash_ops,
+                                                &hang_ops,  &fail_ops,   &exit_ops, &mute_ops,
+                                                &inner_ops, NULL};
 #ifdef WRONG_VERSION
 extern const struct plumb_stage_library plumb_stage_library;
 const struct plumb_stage_library plumb_stage_library = {99, sizeof plumb_stage_library, stages};

@@ -24,7 +24,7 @@ nm -D libengine.so | grep -w U | grep plumb && fail 'the stage library needs lib
 PLUMB_TRACE=1 "$PLUMB_BIN" record --run-dir run -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded'
 
 "$PLUMB_BIN" bench --list-stages run >out.txt || fail 'the stages are not listed'
-printf '  - %s\n' loop lookup 'by step' crash hang fail exit mute NaN | cmp -s - out.txt ||
+printf '  - %s\n' loop lookup inner 'by step' crash hang fail exit mute NaN | cmp -s - out.txt ||
     fail "stages: $(cat out.txt)"
 
 # bench WHAT OPTION...: what it measured is in bench.json
@@ -113,6 +113,18 @@ jq -e '.plumb | .inputs == "captured" and .first_step == 7' captured/bench.json 
     cd alone && $CC -std=c11 -O2 ../captured/profile_loop.c -ldl -o captured && ./captured >captured.json &&
         [ "$(jq -r .output_hash captured.json)" = "$(jq -r .plumb.output_hash ../captured/bench.json)" ]
 ) || fail 'captured inputs of the program'
+# A stage inside step 7 of a loop around it: the call of that step, by a library that has it whole, and by one that
+# has it as a step.
+build libbystep.so -DAS_LIBRARY -DBY_STEP -shared -fPIC
+PLUMB_CAPTURE=inner:7 "$PLUMB_BIN" record --run-dir inner -- ./engine >/dev/null 2>&1 || fail 'no capture of the inner stage'
+"$PLUMB_BIN" bench --stage inner --from ./libengine.so --repeat 1 inner >out.txt 2>err.txt || fail "inner: $(cat err.txt)"
+jq -e '.plumb | .shape == "whole" and .inputs == "captured" and .outputs_equal == true' inner/bench.json >/dev/null ||
+    fail "inner: $(jq -c .plumb inner/bench.json)"
+inner=$(jq -r .plumb.output_hash inner/bench.json)
+"$PLUMB_BIN" bench --stage inner --from ./libbystep.so --repeat 1 --warmup 0 inner >out.txt 2>err.txt || fail "inner by step: $(cat err.txt)"
+jq -e --arg hash "$inner" '.plumb | .shape == "step" and .first_step == 7 and .outputs_equal == true and
+    .output_hash == $hash' inner/bench.json >/dev/null || fail "inner by step: $(jq -c .plumb inner/bench.json)"
+grep -qx 'inner step 7' err.txt || fail "inner by step: $(cat err.txt)"
 jq -e '.plumb.signature == "captured"' captured/bench.json >/dev/null || fail 'bench.json does not name the signature'
 
 # refuses WHAT PATTERN OPTION...: ends with 2 and says it in one line

@@ -369,6 +369,28 @@ static void a_stage_inside_a_step_is_that_of_the_step(void **state)
     finish();
     captured(&inputs, "forward");
     assert_int_equal(input(&inputs, "batch")->as.i64, 2);
+    assert_int_equal(inputs.step, -1); /* the whole call, which has no step 2 of its own */
+    assert_int_equal(inputs.call_step, 2);
+    plumb_inputs_fini(&inputs);
+}
+
+/* Both loops pass step 2: the call has its own inputs all the same. */
+static void a_loop_inside_a_captured_call_leaves_its_inputs_alone(void **state)
+{
+    struct plumb_inputs inputs;
+    (void)state;
+    start("loop:2");
+    for (PLUMB_STEPS (step, 4)) {
+        if (step < 2)
+            continue;
+        loop_stage(3, true);
+    }
+    finish();
+    captured(&inputs, "loop");
+    assert_int_equal(inputs.call_step, 2);
+    assert_int_equal(number(&inputs, "x"), 100);
+    assert_int_equal(number(&inputs, "t"), 1000);
+    assert_int_equal(input(&inputs, "late")->as.i64, 1);
     plumb_inputs_fini(&inputs);
 }
 
@@ -767,6 +789,7 @@ int main(void)
         CASE(a_step_has_what_the_loop_names_and_the_rest_of_the_call),
         CASE(a_whole_call_has_its_own_inputs_and_the_first_of_the_loop),
         CASE(a_stage_inside_a_step_is_that_of_the_step),
+        CASE(a_loop_inside_a_captured_call_leaves_its_inputs_alone),
         CASE(a_step_that_never_has_inputs_is_refused),
         CASE(a_name_that_no_stage_has_is_said_with_the_nearest),
         CASE(an_abandoned_call_is_as_if_it_had_not_been),

@@ -1,9 +1,10 @@
 /* capture.c: which call of a stage is captured, and at which step its inputs are taken.
  *
  * An input is of the call when it is named at the step that the thread was in when the stage began,
- * and of a step when it is named inside a loop of the stage. A whole call keeps its own inputs, and
- * of what is named in the loop alone the first. A step keeps what is named in it, and for the rest
- * the inputs of the call. */
+ * and of a step when it is named inside a loop of the stage. A stage that begins in the wanted step
+ * is inside another one's loop: its whole call is of that step. A whole call keeps the first input
+ * of each name: a loop of its own may pass the step that it began in, and would then look like the
+ * call. A step keeps what is named in it, and for the rest the inputs of the call. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static bool claim(const struct plumb_capture_call *call)
                                      __ATOMIC_RELAXED))
         return false;
     plumb_capture_items_free(); /* of a call that gave it back */
-    c->reached = false;
+    c->whole = c->step < 0 || call->begin_step == c->step;
+    c->reached = c->whole;
     c->node = call->node;
     PLUMB_ADD(c->claims, 1);
     return true;
@@ -113,9 +115,9 @@ static bool take_input(const struct plumb_capture_call *call, const char *name,
         note_step(call->step);
     if (!claim(call))
         return false;
-    if (c->step < 0 || at_step || (!in_loop && !c->reached)) {
-        c->reached |= c->step >= 0 && at_step;
-        plumb_each_part(name, value, take, &(struct taking){c->step >= 0 || !in_loop});
+    if (c->whole || at_step || (!in_loop && !c->reached)) {
+        c->reached |= at_step;
+        plumb_each_part(name, value, take, &(struct taking){at_step && !c->whole});
     }
     return true;
 }
@@ -129,7 +131,7 @@ static void take_output(const struct plumb_capture_call *call, const char *name,
                         const plumb_value *value)
 {
     struct plumb_capture *c = &plumb_capture;
-    if (PLUMB_ACQUIRE(c->owner) != call->span || (c->step >= 0 && call->step != c->step))
+    if (PLUMB_ACQUIRE(c->owner) != call->span || (!c->whole && call->step != c->step))
         return;
     if (!c->outputs)
         c->outputs = plumb_pages_map(sizeof *c->outputs);
@@ -178,7 +180,7 @@ void plumb_capture_end(uint64_t span, bool abandoned)
     bool complete;
     if (!come_in())
         return;
-    complete = PLUMB_ACQUIRE(c->owner) == span && !abandoned && (c->step < 0 || c->reached);
+    complete = PLUMB_ACQUIRE(c->owner) == span && !abandoned && c->reached;
     if (complete) {
         PLUMB_STORE(plumb_capture_wanted, 0);
         PLUMB_RELEASE(c->state, PLUMB_CAPTURE_READY);
@@ -233,7 +235,7 @@ void plumb_capture_open(struct plumb_run *run)
     c->claims = c->stepped = 0;
     c->last_step = -1;
     c->code = 0;
-    c->reached = false;
+    c->whole = c->reached = false;
     PLUMB_STORE(c->owner, 0);
     PLUMB_STORE(c->state, PLUMB_CAPTURE_OPEN);
     pthread_mutex_lock(&c->lock);

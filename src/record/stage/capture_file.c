@@ -51,7 +51,7 @@ static void put_metadata(struct plumb_json *j, const struct plumb_buf *outputs)
     plumb_put_text(j, "stage", c->stage);
     if (c->step >= 0) {
         snprintf(step, sizeof step, "%" PRId64, c->step);
-        plumb_put_text(j, "step", step);
+        plumb_put_text(j, c->whole ? "call_step" : "step", step);
     }
     if (outputs)
         put_outputs(j, outputs);

@@ -58,7 +58,8 @@ struct plumb_capture {
     /* The owner's, then the writer's. */
     struct plumb_capture_item *items;
     uint64_t bytes, blobs, missing, keys;
-    bool reached;                       /* an input was named at the step */
+    bool whole;                         /* of the call, not of a step of its loop */
+    bool reached;                       /* what was wanted of it has begun */
     struct plumb_value_hashes *outputs; /* of the call; pages. NULL: none */
     uint32_t node;                      /* of the stage */
     /* The item that is being made, in pages that `making` never outgrows: a signal handler may run
