@@ -311,9 +311,23 @@ static void list_preloads(char out[8200], const char *library)
     snprintf(out, 8200, "%s%s%s", there ? onednn : "", there ? ":" : "", library);
 }
 
+/* Finds the layer of OpenCL, whose loader loads it in a stage that uses OpenCL and in no other. It
+ * is left out where PLUMB_COLLECT names other collectors: it would make every queue measure times,
+ * and record nothing. */
+static const char *find_layer(char out[4096], const struct job *job, const char *library)
+{
+    const char *collect = job->shared->collect;
+    bool wanted =
+        !collect[0] || plumb_cli_lists(collect, "auto") || plumb_cli_lists(collect, "opencl");
+    return wanted && plumb_cli_beside(out, 4096, library, PLUMB_CLI_OPENCL_LIBRARY) &&
+                   !strchr(out, ':')
+               ? out
+               : NULL;
+}
+
 static bool run_alone(struct job *job, int argc, char **argv)
 {
-    char library[4096], preload[8200] = "";
+    char library[4096], layer[4096], preload[8200] = "";
     char **again = calloc((size_t)argc + 7, sizeof *again);
     struct plumb_launched end = {0};
     const char *record = getenv("PLUMB");
@@ -341,6 +355,7 @@ static bool run_alone(struct job *job, int argc, char **argv)
         list_preloads(preload, library);
     struct plumb_launch how = {.argv = again,
                                .preload = preload[0] ? preload : NULL,
+                               .layer = preload[0] ? find_layer(layer, job, library) : NULL,
                                .stdout_to_stderr = true,
                                .whole = true,
                                .timeout_s = job->bench.timeout_s};

@@ -38,8 +38,8 @@ struct record {
     bool preload;
     bool wants_malloc;
     struct interposer malloc, onednn;
-    bool opencl;    /* its layer is in OPENCL_LAYERS */
-    bool forbidden; /* PLUMB=0 */
+    char layer[4096]; /* of OpenCL; "": none */
+    bool forbidden;   /* PLUMB=0 */
     struct plumb_cli_log log;
     int status;     /* of the program */
     time_t started; /* it */
@@ -167,43 +167,29 @@ static bool prepare_onednn(struct record *r)
     return setenv("PLUMB_TRACE", "1", 0) == 0 && find_interposer(r, &r->onednn);
 }
 
-/* Appends the layer to those that the user has. */
-static bool add_layer(const char *path)
-{
-    const char *before = getenv("OPENCL_LAYERS");
-    char *value = NULL;
-    if (!before || !*before)
-        return setenv("OPENCL_LAYERS", path, 1) == 0;
-    bool ok = asprintf(&value, "%s:%s", before, path) >= 0;
-    ok = ok && setenv("OPENCL_LAYERS", value, 1) == 0;
-    free(value);
-    return ok;
-}
-
 /* The same for OpenCL, whose loader loads the layer. Without libplumb it would do nothing. */
 static bool prepare_opencl(struct record *r)
 {
-    char path[4096];
     if (!plumb_cli_collects("opencl") || r->forbidden || r->target.error || obstacle(r))
         return true;
     if (!r->has_library)
         plumb_cli_library(r->library, sizeof r->library);
-    if (!plumb_cli_beside(path, sizeof path, r->library, PLUMB_CLI_OPENCL_LIBRARY)) {
+    if (!plumb_cli_beside(r->layer, sizeof r->layer, r->library, PLUMB_CLI_OPENCL_LIBRARY)) {
         plumb_cli_say(&plumb_cmd_record,
                       "--collect opencl needs '%s', which is not there: build plumb with the "
                       "OpenCL headers, or record without --collect opencl",
-                      path);
+                      r->layer);
         return false;
     }
-    if (strchr(path, ':')) {
+    if (strchr(r->layer, ':')) {
         plumb_cli_say(&plumb_cmd_record,
                       "'%s' cannot be a layer: OPENCL_LAYERS takes no path with a colon; running "
                       "without it",
-                      path);
+                      r->layer);
+        r->layer[0] = '\0';
         return true;
     }
-    r->opencl = setenv("PLUMB_TRACE", "1", 0) == 0 && add_layer(path);
-    return r->opencl;
+    return setenv("PLUMB_TRACE", "1", 0) == 0;
 }
 
 static void list(struct record *r, const char *library, bool wanted)
@@ -372,7 +358,7 @@ static void say_nothing_seen(const struct record *r)
             "came by: '%s' ran no primitive of oneDNN, or has oneDNN inside another library, as "
             "PyTorch's wheels have (Debian's python3-torch is linked with libdnnl.so)",
             name);
-    else if (r->log.loads > 0 && r->opencl)
+    else if (r->log.loads > 0 && r->layer[0])
         plumb_cli_say(us,
                       "nothing was recorded: no trace point ran, and '%s' made no queue of OpenCL "
                       "through a loader that knows layers (ocl-icd 2.3, Khronos 2021), or none "
@@ -438,6 +424,7 @@ static int record(char *const *argv, bool with_malloc)
     struct plumb_launch how = {
         .argv = argv,
         .preload = preloads(r),
+        .layer = r->layer[0] ? r->layer : NULL,
         .log = r->log.path[0] ? r->log.path : NULL,
     };
     if (!plumb_cli_launch(&end, &how)) {

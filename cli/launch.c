@@ -62,14 +62,14 @@ static void give_signals_back(const struct dispositions *d)
     sigprocmask(SIG_SETMASK, &d->mask, NULL);
 }
 
-static bool set_preload(const char *libraries)
+/* Sets a variable to a list of both, of which one may be NULL or "". */
+static bool set_list(const char *variable, const char *first, const char *second)
 {
-    const char *before = getenv("LD_PRELOAD");
     char *value = NULL;
-    if (!before || !*before)
-        return setenv("LD_PRELOAD", libraries, 1) == 0;
-    bool ok = asprintf(&value, "%s:%s", libraries, before) >= 0;
-    ok = ok && setenv("LD_PRELOAD", value, 1) == 0;
+    if (!first || !*first || !second || !*second)
+        return setenv(variable, first && *first ? first : second, 1) == 0;
+    bool ok = asprintf(&value, "%s:%s", first, second) >= 0;
+    ok = ok && setenv(variable, value, 1) == 0;
     free(value);
     return ok;
 }
@@ -84,7 +84,9 @@ static void become(const struct plumb_launch *how, const struct dispositions *d,
     if (how->log)
         ready = ready && setenv("PLUMB_RECORD_LOG", how->log, 1) == 0;
     if (how->preload)
-        ready = ready && set_preload(how->preload);
+        ready = ready && set_list("LD_PRELOAD", how->preload, getenv("LD_PRELOAD"));
+    if (how->layer) /* those of the user are nearer to the program */
+        ready = ready && set_list("OPENCL_LAYERS", getenv("OPENCL_LAYERS"), how->layer);
     unsetenv("PLUMB_LIBRARY"); /* ours alone: the runtime would call it unknown */
     if (how->whole) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -179,7 +181,12 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
 
 bool plumb_cli_collects(const char *name)
 {
-    const char *p = getenv("PLUMB_COLLECT");
+    return plumb_cli_lists(getenv("PLUMB_COLLECT"), name);
+}
+
+bool plumb_cli_lists(const char *collect, const char *name)
+{
+    const char *p = collect;
     for (; p && *p; p += *p == ',') {
         size_t word = strcspn(p, ":,");
         if (word == strlen(name) && memcmp(p, name, word) == 0)

@@ -13,6 +13,8 @@ struct plumb_launch {
     char *const *argv;   /* of the program; searched in PATH */
     const char *preload; /* libraries, separated by colons, put before what LD_PRELOAD holds; NULL:
                             none */
+    const char *layer;   /* a library that is appended to OPENCL_LAYERS, the layers of OpenCL; NULL:
+                            none */
     const char *log;     /* PLUMB_RECORD_LOG of the program; NULL: none */
     bool stdout_to_stderr;
     bool whole;       /* the program is a part of this one: SIGINT and SIGQUIT are passed on too,
@@ -58,7 +60,9 @@ struct plumb_cli_collector {
     uint64_t state; /* enum plumb_collector_state */
     bool built_in;
 };
-/* Whether the environment's PLUMB_COLLECT names the collector, with options or without. */
+/* Whether the value of a PLUMB_COLLECT, or that of the environment, names the collector, with
+ * options or without. */
+bool plumb_cli_lists(const char *collect, const char *name);
 bool plumb_cli_collects(const char *name);
 /* "TMPDIR/name-XXXXXX", for mkstemp() and mkdtemp(); /tmp where there is no TMPDIR. False: errno
  * says why. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dlpack/dlpack.h>
 #include <plumb/plumb.h>
 
 #include <video_nodes/video_reader.h>
@@ -99,9 +100,23 @@ static void fail(struct work *w, const struct problem *problem)
     pthread_mutex_unlock(&w->lock);
 }
 
-static int launch(struct picture *p, struct problem *problem)
+/* The signature of a stage, with which stages.c runs it alone. */
+static void tell_signature(plumb_span stage, const struct work *w, const struct picture *p)
+{
+    const struct blur_shape *s = &w->shape;
+    int64_t bytes = (int64_t)blur_picture_bytes(s);
+    DLTensor picture = {
+        .data = p->in, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLUInt, 8, 1}, .shape = &bytes};
+    char config[64];
+    snprintf(config, sizeof config, "%d %d %d", s->width, s->height, s->radius);
+    plumb_stage_metadata(stage, "stage_config", plumb_value_str(config));
+    plumb_stage_input(stage, "picture", &picture);
+}
+
+static int launch(const struct work *w, struct picture *p, struct problem *problem)
 {
     PLUMB_STAGE(stage, "blur");
+    tell_signature(stage, w, p);
     return blur_launch(p->job, p->in, p->out, problem);
 }
 
@@ -115,6 +130,7 @@ static void blur_here(struct work *w, struct picture *p)
 {
     uint8_t *scratch = malloc(blur_picture_bytes(&w->shape));
     PLUMB_STAGE(stage, "reference");
+    tell_signature(stage, w, p);
     if (scratch)
         blur_reference(&w->shape, p->in, p->out, scratch);
     else
@@ -130,7 +146,7 @@ static void turn(struct work *w, struct picture *p, struct problem *problem)
     if (p->frame < 0 || problem->text[0])
         return;
     if (w->device) {
-        if (launch(p, problem) < 0)
+        if (launch(w, p, problem) < 0)
             p->frame = -1;
         return;
     }
