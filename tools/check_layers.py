@@ -59,7 +59,7 @@ ORDER = {
     "codec": ["", "gz"],
     "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
     "read": ["file", "json", "ncu", "trace", "activation", "run"],
-    "analyze": ["trace", "roofline", "activation", "compare", "diverge", "kernel", "ncu"],
+    "analyze": ["trace", "kernel", "roofline", "activation", "compare", "diverge", "ncu"],
     "report": ["table", "picture", "activation", "bench", "compare", "deep", "diverge", "export",
                "names", "trace", "run"],
 }

@@ -10,10 +10,6 @@ struct entry {
     uint64_t ns;
     double flops, bytes;
 };
-struct keys {
-    uint32_t flops, bytes, impl, shapes, dtypes, dtype;
-};
-
 static double number_of(const struct plumb_table *t, uint32_t slice, uint32_t key)
 {
     uint32_t arg = key == UINT32_MAX ? PLUMB_TABLE_NONE : plumb_table_arg(t, slice, key);
@@ -36,6 +32,30 @@ static uint32_t text_of(const struct plumb_table *t, uint32_t slice, uint32_t ke
     return arg != PLUMB_TABLE_NONE && t->slice_args.type[arg] == PLUMB_ARG_TEXT
                ? (uint32_t)t->slice_args.value[arg].u64
                : 0;
+}
+
+struct plumb_kernel_args plumb_kernel_args_of(const struct plumb_table *t)
+{
+    const struct plumb_strings *s = &t->strings;
+    return (struct plumb_kernel_args){
+        plumb_strings_find(s, "flops"),  plumb_strings_find(s, "bytes"),
+        plumb_strings_find(s, "impl"),   plumb_strings_find(s, "shapes"),
+        plumb_strings_find(s, "dtypes"), plumb_strings_find(s, "dtype")};
+}
+
+bool plumb_kernel_figures(double *flops, double *bytes, const struct plumb_table *t,
+                          const struct plumb_kernel_args *args, uint32_t slice)
+{
+    *flops = number_of(t, slice, args->flops);
+    *bytes = number_of(t, slice, args->bytes);
+    return *flops >= 0 || *bytes >= 0;
+}
+
+uint32_t plumb_kernel_types(const struct plumb_table *t, const struct plumb_kernel_args *args,
+                            uint32_t slice)
+{
+    uint32_t dtypes = text_of(t, slice, args->dtypes);
+    return dtypes ? dtypes : text_of(t, slice, args->dtype);
 }
 
 #define ORDER(a, b, member)                                                                        \
@@ -91,25 +111,24 @@ static void add(struct plumb_kernel_rows *out, const struct plumb_table *t, cons
 }
 
 /* Fills `entries`, NULL: counts. */
-static size_t collect(struct entry *entries, const struct plumb_table *t, const struct keys *k,
-                      uint64_t *left_out)
+static size_t collect(struct entry *entries, const struct plumb_table *t,
+                      const struct plumb_kernel_args *k, uint64_t *left_out)
 {
     size_t n = 0;
     *left_out = 0;
     for (uint32_t i = 0; i < t->slices.count; i++) {
-        double flops = number_of(t, i, k->flops), bytes = number_of(t, i, k->bytes);
-        if (flops < 0 && bytes < 0)
+        double flops, bytes;
+        if (!plumb_kernel_figures(&flops, &bytes, t, k, i))
             continue;
         if (t->slices.flags[i] & PLUMB_SLICE_NO_SAMPLE) {
             ++*left_out;
             continue;
         }
         if (entries) {
-            uint32_t dtypes = text_of(t, i, k->dtypes);
             entries[n] = (struct entry){t->slices.name[i],
                                         text_of(t, i, k->impl),
                                         text_of(t, i, k->shapes),
-                                        dtypes ? dtypes : text_of(t, i, k->dtype),
+                                        plumb_kernel_types(t, k, i),
                                         t->slices.dur_ns[i],
                                         flops,
                                         bytes};
@@ -122,10 +141,7 @@ static size_t collect(struct entry *entries, const struct plumb_table *t, const 
 int plumb_kernel_rows_init(struct plumb_kernel_rows *out, const struct plumb_table *t,
                            plumb_error *err)
 {
-    const struct plumb_strings *s = &t->strings;
-    struct keys k = {plumb_strings_find(s, "flops"),  plumb_strings_find(s, "bytes"),
-                     plumb_strings_find(s, "impl"),   plumb_strings_find(s, "shapes"),
-                     plumb_strings_find(s, "dtypes"), plumb_strings_find(s, "dtype")};
+    struct plumb_kernel_args k = plumb_kernel_args_of(t);
     struct plumb_kernel_rows rows = {0};
     size_t n = collect(NULL, t, &k, &rows.left_out);
     struct entry *entries = malloc((n + 1) * sizeof *entries);

@@ -72,6 +72,19 @@ struct plumb_kernel_rows {
 int plumb_kernel_rows_init(struct plumb_kernel_rows *out, const struct plumb_table *t,
                            plumb_error *err);
 void plumb_kernel_rows_fini(struct plumb_kernel_rows *rows);
+
+/* The texts that are keys of the args; UINT32_MAX: no slice has it. */
+struct plumb_kernel_args {
+    uint32_t flops, bytes, impl, shapes, dtypes, dtype;
+};
+struct plumb_kernel_args plumb_kernel_args_of(const struct plumb_table *t);
+/* Sets both; less than 0: the slice does not have it. False: it has neither, so it is not a
+ * kernel. */
+bool plumb_kernel_figures(double *flops, double *bytes, const struct plumb_table *t,
+                          const struct plumb_kernel_args *args, uint32_t slice);
+/* The text of its element types; 0: none. */
+uint32_t plumb_kernel_types(const struct plumb_table *t, const struct plumb_kernel_args *args,
+                            uint32_t slice);
 /* The type of the first tensor in a list of types ("f32,f32,f32", "src:bf16"). */
 enum plumb_peak_type plumb_first_type(const char *dtypes);
 
