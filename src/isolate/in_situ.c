@@ -23,8 +23,28 @@ static bool is_below(const struct plumb_timing *t, size_t place, uint32_t stage)
     return at == stage;
 }
 
-/* The node that covers a step: it runs as often as there are steps inside the stage, and takes the
- * most time of such nodes. */
+/* Time of the nodes directly in the stage that run in each step. */
+static uint64_t time_in_steps(const struct plumb_timing *t, const struct plumb_timing_tree *stage,
+                              uint64_t steps)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < t->tree_count; i++)
+        if (t->tree[i].parent == (uint32_t)(stage - t->tree) && t->tree[i].count >= steps &&
+            !t->tree[i].async)
+            ns += t->tree[i].total_ns;
+    return ns;
+}
+
+/* A loop's body can have several nodes that run once a step, and time outside of all nodes. */
+static bool covers(const struct plumb_timing *t, const struct plumb_timing_tree *step,
+                   const struct plumb_timing_tree *stage, uint64_t steps)
+{
+    return step->total_ns >= stage->total_ns / 2 &&
+           step->total_ns / 9 >= time_in_steps(t, stage, steps) / 10;
+}
+
+/* The node that covers a step: it runs as often as there are steps inside the stage, and takes
+ * nearly all of their time. Without one, a step is known as the average only. */
 static const struct plumb_timing_tree *
 step_of(const struct plumb_timing *t, const struct plumb_timing_tree *stage, uint64_t steps)
 {
@@ -32,7 +52,7 @@ step_of(const struct plumb_timing *t, const struct plumb_timing_tree *stage, uin
     for (size_t i = 0; i < t->tree_count; i++)
         if (t->tree[i].count == steps && !t->tree[i].async &&
             (!best || t->tree[i].total_ns > best->total_ns) &&
-            is_below(t, i, (uint32_t)(stage - t->tree)))
+            is_below(t, i, (uint32_t)(stage - t->tree)) && covers(t, &t->tree[i], stage, steps))
             best = &t->tree[i];
     return best;
 }

@@ -27,7 +27,7 @@ static void fill(struct pipeline *p)
         {PLUMB_TIMING_NONE, OTHER, 1, 90000000, 0, false},
         {0, STAGE, 1, 1000, 0, false}, /* a place of less time */
         {PLUMB_TIMING_NONE, STAGE, 2, 48000000, 0, false},
-        {2, HALF, 24, 9000000, 0, false},
+        {2, HALF, 24, 900000, 0, false},
         {2, STEP, 24, 36000000, 0, false},
         {4, HALF, 24, 12000000, 0, false},
         {2, BACKGROUND, 24, 70000000, 0, true},
@@ -67,6 +67,19 @@ static void a_step_is_the_heaviest_node_that_runs_once_a_step_in_the_stage(void 
     assert_int_equal(s.iterations, 24);
     assert_int_equal(s.peak_bytes, 600);
     assert_false(s.average);
+}
+
+static void a_node_that_is_part_of_a_step_is_not_taken_for_one(void **state)
+{
+    struct pipeline p;
+    (void)state;
+    fill(&p);
+    p.tree[3].total_ns = 9000000; /* and twice a step */
+    p.tree[3].count = 48;
+    assert_true(found(&p, 0, 1, 12).average);
+    fill(&p);
+    p.tree[4].total_ns = 20000000; /* the rest of the stage is outside of nodes */
+    assert_true(found(&p, 0, 1, 12).average);
 }
 
 static void without_such_a_node_it_is_the_mean_of_the_stage(void **state)
@@ -118,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_the_heaviest_node_that_runs_once_a_step_in_the_stage),
+        cmocka_unit_test(a_node_that_is_part_of_a_step_is_not_taken_for_one),
         cmocka_unit_test(without_such_a_node_it_is_the_mean_of_the_stage),
         cmocka_unit_test(a_whole_call_is_compared_with_whole_calls),
         cmocka_unit_test(a_loop_of_unknown_length_is_compared_with_nothing),
