@@ -87,7 +87,7 @@ plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers
 plumb_option(PLUMB_OPENCL auto "OpenCL layer (plumb record --collect opencl); needs the OpenCL headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_EXAMPLES auto
-  "Example pipelines; text_to_video and video_nodes need oneDNN and libav, opencl_blur OpenCL too")
+  "Example pipelines; text_to_video and video_nodes need oneDNN and libav, opencl_blur OpenCL too, audio_filter_chain libsndfile")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
 plumb_option(PLUMB_BENCH_LTTNG auto "LTTng-UST as a peer in the benchmarks")
 plumb_option(PLUMB_BENCH_UFTRACE auto "uftrace as a peer in the benchmarks")
@@ -145,6 +145,11 @@ plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_TEXT_TO_VIDEO "examples text_to_video, v
   "no oneDNN (libdnnl-dev)" DNNL_FOUND
   "no DLPack (libdlpack-dev)" DLPACK_INCLUDE_DIR
   "no libav (libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)" LIBAV_FOUND)
+
+plumb_pkg(SNDFILE sndfile)
+plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_AUDIO_FILTER_CHAIN "example audio_filter_chain"
+  "no DLPack (libdlpack-dev)" DLPACK_INCLUDE_DIR
+  "no libsndfile (libsndfile1-dev)" SNDFILE_FOUND)
 
 plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_OPENCL_BLUR "example opencl_blur"
   "no OpenCL loader (ocl-icd-opencl-dev)" OPENCL_FOUND

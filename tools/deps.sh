@@ -25,6 +25,7 @@ pc:libavformat                   | libavformat-dev     | libavformat-free-devel 
 pc:libavutil                     | libavutil-dev       | libavutil-free-devel       | ffmpeg
 pc:libswscale                    | libswscale-dev      | libswscale-free-devel      | ffmpeg
 hdr:dlpack/dlpack.h              | libdlpack-dev       | dlpack-devel               | dlpack
+pc:sndfile                       | libsndfile1-dev     | libsndfile-devel           | libsndfile
 '
 NEEDS_test="$NEEDS_demo"'
 cmd:g++                          | g++                 | gcc-c++                    | gcc
