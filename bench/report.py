@@ -247,7 +247,7 @@ def check(results):
 
 def main():
     paths = [a for a in sys.argv[1:] if a != "--check"]
-    if not paths:
+    if not paths or any(path.startswith("-") for path in paths):
         sys.exit(__doc__)
     results = load(paths[0]) if os.path.exists(paths[0]) else {}
     if "--check" in sys.argv:

@@ -22,4 +22,9 @@ done
     cat err.txt
     failed=1
 }
+/usr/bin/python3 "$PLUMB_SOURCE_DIR/bench/report.py" --help >/dev/null 2>&1 && failed=1
+[ ! -e ./--help ] || {
+    echo 'bench_list: report.py takes an option for the name of a file'
+    failed=1
+}
 exit "$failed"
