@@ -78,7 +78,10 @@ static const struct plumb_cli_option options[] = {
     [SUSPECTS] = {"suspects", NULL, "show only the suspects, and all of them", false},
     [BY_STEP] = {"by-step", NULL,
                  "a row for each layer and step, with its change since the last step", false},
-    [BY] = {"by", "name|shape|stage|step", "what a row of kernels stands for (name)", false},
+    [BY] = {"by", "name|shape|stage|step|node|phase",
+            "what a row stands for: of kernels name, shape, stage or step (name); of counts node, "
+            "step or phase (each of them)",
+            false},
     [OLD_TREE] = {"tree", NULL, NULL, false},
     [OLD_SUMMARY] = {"summary", NULL, NULL, false},
     [OLD_MEMORY] = {"memory", NULL, NULL, false},
@@ -154,6 +157,12 @@ static const struct plumb_cli_report_view views[] = {
               ALL | BIT(TOP) | BIT(REQUEST)},
      .old = OLD_SIGNATURES,
      .kind = PLUMB_VIEW_SIGNATURES,
+     .show = plumb_cli_show_report},
+    {.head = {"counts", NULL,
+              "exact counts: dispatches, launches, copies, allocations, and the program's own",
+              ALL | PART | BIT(TOP) | BIT(NODE) | BIT(BY)},
+     .old = -1,
+     .kind = PLUMB_VIEW_COUNTS,
      .show = plumb_cli_show_report},
     {.head = {"activations", NULL,
               "outputs of the layers of a model, as plumb activations shows them",
@@ -271,16 +280,26 @@ static bool take_min_width(plumb_report_options *o, const char *text)
     return true;
 }
 
-static bool take_by(plumb_trace_view *view, const char *text)
+/* The view is known only when the whole line has been read. */
+static bool take_by(struct plumb_cli_wish *w)
 {
-    static const char *const names[] = {"name", "shape", "stage", "step"};
-    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], text) == 0) {
-            view->by = i;
-            return true;
-        }
-    plumb_cli_usage(&plumb_cmd_report, "--by wants name, shape, stage or step, not '%s'", text);
-    return false;
+    static const char *const of_kernels[] = {"name", "shape", "stage", "step", NULL};
+    static const char *const of_counts[] = {"node", "step", "phase", NULL};
+    bool counts = w->options.view == PLUMB_VIEW_COUNTS;
+    const char *const *names = counts ? of_counts : of_kernels;
+    uint32_t i = 0;
+    while (w->by && names[i] && strcmp(names[i], w->by) != 0)
+        i++;
+    if (w->by && !names[i]) {
+        plumb_cli_usage(&plumb_cmd_report, "--by wants %s, not '%s'",
+                        counts ? "node, step or phase" : "name, shape, stage or step", w->by);
+        return false;
+    }
+    if (counts)
+        w->options.by = w->by ? i + 1 : PLUMB_BY_ALL;
+    else if (w->by)
+        w->trace.by = i;
+    return true;
 }
 
 static bool take_text(struct plumb_cli_wish *w, int option, const char *value)
@@ -301,6 +320,9 @@ static bool take_text(struct plumb_cli_wish *w, int option, const char *value)
         break;
     case NODE:
         o->node = value;
+        break;
+    case BY:
+        w->by = value;
         break;
     case MODULE:
         w->activations.module = value;
@@ -341,8 +363,6 @@ static bool take(struct plumb_cli_wish *w, int option, const char *value)
     case SUSPECTS:
         w->activations.kind = PLUMB_ACTIVATIONS_SUSPECTS;
         return true;
-    case BY:
-        return take_by(&w->trace, value);
     case BY_STEP:
         w->activations.kind = PLUMB_ACTIVATIONS_STEPS;
         return true;
@@ -538,7 +558,8 @@ static int run(int argc, char **argv)
     operands.dashed = operands.count;
     for (int i = args.operand; i < argc; i++)
         add_operand(&operands, argv[i]);
-    if (!take_operands(&w, &operands) || !settle_view(&w) || !takes_options(w.view, &w))
+    if (!take_operands(&w, &operands) || !settle_view(&w) || !takes_options(w.view, &w) ||
+        !take_by(&w))
         return PLUMB_EXIT_TROUBLE;
     return w.view->show(&w);
 }
@@ -582,6 +603,7 @@ const struct plumb_cli_command plumb_cmd_report = {
                 "plumb report --format csv RUN >rows.csv\n"
                 "plumb report --format svg -o flame.svg    # open it in a browser\n"
                 "plumb report memory RUN             # nodes, pools, owners, checkpoints\n"
+                "plumb report counts --by step --format csv RUN\n"
                 "plumb report trace                  # the trace of the newest run\n"
                 "plumb report slowest denoise_step --top 3    # where its longest runs went\n"
                 "plumb report gaps trace.pftrace     # when its threads were idle\n"

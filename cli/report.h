@@ -15,6 +15,7 @@ struct plumb_cli_wish {
     plumb_trace_view trace;
     plumb_activation_log_view activations;
     uint32_t given;     /* bit i: option i of the command */
+    const char *by;     /* NULL: not given */
     const char *output; /* NULL: stdout */
     const char *run;    /* NULL: the newest run */
     const char

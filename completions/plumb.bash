@@ -44,12 +44,12 @@ _plumb() {
         ;;
     report)
         words='--format --output --pipeline --phase --sort --top --frames --wide --explain --request --min-width --node --depth --fold --unit --module --suspects --by-step --by --help'
-        names='nodes tree summary memory requests signatures activations trace gaps steps slowest kernels '$(_plumb_runs)
+        names='nodes tree summary memory requests signatures counts activations trace gaps steps slowest kernels '$(_plumb_runs)
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;
         --unit) COMPREPLY=($(compgen -W 'auto ns us ms s' -- "$current")); return ;;
-        --by) COMPREPLY=($(compgen -W 'name shape stage step' -- "$current")); return ;;
+        --by) COMPREPLY=($(compgen -W 'name shape stage step node phase' -- "$current")); return ;;
         esac
         ;;
     compare)

@@ -14,6 +14,7 @@ _plumb_report_views() {
         'memory:memory of stages, nodes and pools, and checkpoints'
         'requests:the requests that were served, or the stages of one'
         'signatures:each different signature of inputs and outputs of each stage'
+        'counts:exact counts\: dispatches, launches, copies, allocations, and the program'\''s own'
         'activations:outputs of the layers of a model, as plumb activations shows them'
         'trace:timeline\: nodes by thread, threads, gaps, steps'
         'gaps:timeline\: the largest gaps between spans of a thread'
@@ -126,7 +127,7 @@ _plumb() {
         '--module=[only modules in whose name REGEX is found]:REGEX:' \
         '--suspects[show only the suspects, and all of them]' \
         '--by-step[a row for each layer and step, with its change since the last step]' \
-        '--by=[what a row of kernels stands for (name)]:name|shape|stage|step:(name shape stage step)' \
+        '--by=[what a row stands for: of kernels name, shape, stage or step (name); of counts node, step or phase (each of them)]:name|shape|stage|step|node|phase:(name shape stage step node phase)' \
         '--help[show this text]' \
         '1:view:_plumb_report_views' \
         '*:run:_plumb_runs'

@@ -60,7 +60,7 @@ ORDER = {
     "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
     "read": ["file", "json", "ncu", "trace", "activation", "run"],
     "analyze": ["trace", "kernel", "roofline", "activation", "compare", "diverge", "ncu"],
-    "report": ["table", "picture", "activation", "bench", "compare", "deep", "diverge", "export",
+    "report": ["table", "", "picture", "activation", "bench", "compare", "deep", "diverge", "export",
                "names", "trace", "run"],
 }
 FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12

@@ -35,6 +35,7 @@
  * | add instants and values to the trace          | timeline.h                         |
  * | restrict the trace to parts of the program    | region.h                           |
  * | be called around the runs of a node           | hook.h                             |
+ * | know the kinds of counts                      | count.h                            |
  * | record a device (not included here)           | collector.h                        |
  * | read recordings (another library)             | read.h                             |
  *
@@ -71,6 +72,7 @@
 #include <plumb/activation.h>
 #include <plumb/check.h>
 #include <plumb/context.h>
+#include <plumb/count.h>
 #include <plumb/detail/scope.h>
 #include <plumb/hook.h>
 #include <plumb/memory.h>

@@ -172,6 +172,8 @@ int plumb_report_options_take(plumb_report_options *out, const plumb_report_opti
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown order of rows: %u", (unsigned)out->sort);
     if (out->unit > PLUMB_REPORT_S)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown unit of times: %u", (unsigned)out->unit);
+    if (out->by > PLUMB_BY_PHASE)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown sum of counts: %u", (unsigned)out->by);
     if (out->fold > PLUMB_FOLD_OFF)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown way to fold: %u", (unsigned)out->fold);
     return PLUMB_OK;
@@ -194,6 +196,7 @@ void plumb_render_options_fill(struct plumb_render_options *out, const plumb_rep
         .request = o->request,
         .view = o->view,
         .fold = o->fold,
+        .by = o->by,
     };
 }
 

@@ -277,6 +277,30 @@ static void write_node_counts(const struct plumb_timing *t, struct plumb_json *j
     plumb_json_array_end(j);
 }
 
+static void write_cells(const struct plumb_timing *t, struct plumb_json *j)
+{
+    if (t->cell_count == 0)
+        return;
+    plumb_put_array(j, "count_cells");
+    for (size_t i = 0; i < t->cell_count; i++) {
+        const struct plumb_timing_cell *c = &t->cells[i];
+        plumb_json_object_inline(j);
+        plumb_put_text(j, "pipeline", c->pipeline);
+        plumb_put_text(j, "phase", c->phase);
+        plumb_put_text(j, "node", c->node);
+        plumb_put_hex_if_needed(j, "node_hex", c->node);
+        plumb_put_i64(j, "step", c->step);
+        plumb_put_u64(j, "kind", c->kind);
+        plumb_put_text(j, "name", c->name);
+        plumb_put_hex_if_needed(j, "name_hex", c->name);
+        plumb_put_u64(j, "calls", c->calls);
+        plumb_put_i64(j, "value", c->value);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+    plumb_put_u64(j, "count_cells_lost", t->cells_lost);
+}
+
 static void write_open(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_array(j, "open");
@@ -456,6 +480,7 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     write_tree(t, j);
     write_counts(t, j);
     write_node_counts(t, j);
+    write_cells(t, j);
     write_open(t, j);
     plumb_timing_write_memory(t, j);
     plumb_timing_write_requests(t, j);

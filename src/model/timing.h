@@ -266,6 +266,18 @@ struct plumb_timing_node_count {
     uint64_t events;
 };
 
+/* A count of a kind other than user counts, or of a step: raised in runs of the node, as the
+ * innermost. One (pipeline, phase, node, step, kind, name) is in the list once. */
+struct plumb_timing_cell {
+    const char *pipeline, *phase, *node; /* node "": outside every node */
+    const char *name;
+    int64_t step;   /* -1: outside steps, or in one of steps_lost */
+    uint32_t kind;  /* enum plumb_count_kind; of two that come together (copies and their bytes)
+                      * the first */
+    uint64_t calls; /* events */
+    int64_t value;  /* their sum; of copies and allocations bytes */
+};
+
 struct plumb_timing_open { /* a span that was open when the run ended, outermost first per thread */
     const char *node, *phase;
     uint32_t tid;
@@ -345,6 +357,9 @@ struct plumb_timing {
     size_t count_count;
     struct plumb_timing_node_count *node_counts; /* none in files of before */
     size_t node_count_count;
+    struct plumb_timing_cell *cells; /* none in files of before */
+    size_t cell_count;
+    uint64_t cells_lost; /* counts that are in the row of all steps alone: too many steps */
     struct plumb_timing_open *open;
     size_t open_count;
     struct {

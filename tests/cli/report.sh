@@ -125,7 +125,7 @@ nodes --suspects
 gaps --tree
 END
 expect 'an option of other views' 2 report summary --phase x "$data/golden.json"
-has err.txt "plumb report: --phase is an option of the views nodes, tree, memory and requests, not of 'summary' (see"
+has err.txt "plumb report: --phase is an option of the views nodes, tree, memory, requests and counts, not of 'summary' (see"
 expect 'an option of one other view' 2 report --memory --wide "$data/golden.json"
 has err.txt "plumb report: --wide is an option of the view nodes, not of 'memory' (see"
 expect 'nothing of a picture' 2 report memory --format svg --top 3 "$data/golden.json"

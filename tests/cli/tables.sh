@@ -100,6 +100,20 @@ has out.txt 'Counts: tokens 2,000 (85,80' 'Counts of token [decode]: tokens 2,00
 jq -e '.node_counts == [{"pipeline": "layers", "phase": "decode", "node": "token", "name": "tokens",
                          "total": 2000, "events": 4}] and .counts[0].total == 2000 and (.counts | length) == 1' \
     run/timing.json >/dev/null || fail "$name: $(jq -c '.counts, .node_counts' run/timing.json)"
+expect 'rows of counts' 0 report counts --format csv run
+has out.txt 'pipeline,phase,node,step,kind,name,calls,value,runs' 'layers,decode,token,,user,tokens,4,2000,4'
+[ "$(grep -c ,user, out.txt)" = 1 ] || fail "$name: $(cat out.txt)"
+expect 'rows of counts as JSON' 0 report counts --format json --node token --phase decode run
+jq -e '.format == "plumb-counts" and .counts[0] == {"pipeline": "layers", "phase": "decode", "node": "token",
+        "step": null, "kind": "user", "name": "tokens", "calls": 4, "value": 2000, "runs": 4}' out.txt >/dev/null ||
+    fail "$name: $(cat out.txt)"
+expect 'counts by phase' 0 report counts --by phase run
+row 'layers decode user tokens 4 2000'
+expect 'no such sum of counts' 2 report counts --by shape run
+has err.txt "--by wants node, step or phase, not 'shape'"
+expect 'kernels are not summed by node' 2 report kernels --by node run
+has err.txt "--by wants name, shape, stage or step, not 'node'"
+expect 'no picture of counts' 2 report counts --format svg run
 expect 'counts of a phase' 0 report --phase inference run
 lacks out.txt 'Counts of'
 # decode is a phase inside a span of inference: its total is not 0, and a token is its loop.

@@ -33,11 +33,12 @@ enum plumb_report_sort {
     PLUMB_SORT_P95 = 3
 };
 enum plumb_report_view {
-    PLUMB_VIEW_NODES = 0,     /* the table of nodes, or the call tree */
-    PLUMB_VIEW_MEMORY = 1,    /* memory of nodes and pools, checkpoints; svg: over time */
-    PLUMB_VIEW_REQUESTS = 2,  /* all requests, or the stages of one */
-    PLUMB_VIEW_SUMMARY = 3,   /* cost of the last request, or of the run; text only */
-    PLUMB_VIEW_SIGNATURES = 4 /* inputs and outputs of stages; not svg */
+    PLUMB_VIEW_NODES = 0,      /* the table of nodes, or the call tree */
+    PLUMB_VIEW_MEMORY = 1,     /* memory of nodes and pools, checkpoints; svg: over time */
+    PLUMB_VIEW_REQUESTS = 2,   /* all requests, or the stages of one */
+    PLUMB_VIEW_SUMMARY = 3,    /* cost of the last request, or of the run; text only */
+    PLUMB_VIEW_SIGNATURES = 4, /* inputs and outputs of stages; not svg */
+    PLUMB_VIEW_COUNTS = 5      /* exact counts of nodes, steps and phases; not svg */
 };
 /* The unit of times in text and Markdown tables; other formats use ms or ns, as their field names
  * say. */
@@ -54,6 +55,14 @@ enum plumb_report_fold {
     PLUMB_FOLD_AUTO = 0, /* in a text or md table or tree of more than 40 lines */
     PLUMB_FOLD_ON = 1,
     PLUMB_FOLD_OFF = 2
+};
+
+/* The counts that one row adds up, within its pipeline. */
+enum plumb_report_by {
+    PLUMB_BY_ALL = 0,  /* a row for each node, phase and step, and one for all steps together */
+    PLUMB_BY_NODE = 1, /* of a node: all phases and steps */
+    PLUMB_BY_STEP = 2, /* of a phase and step: all nodes */
+    PLUMB_BY_PHASE = 3 /* of a phase: all nodes and steps */
 };
 
 typedef struct plumb_report_options {
@@ -74,6 +83,8 @@ typedef struct plumb_report_options {
     const char *node;    /* a regular expression searched for in the names of nodes; NULL: all */
     uint32_t depth;      /* levels of the call tree that are shown; 0: all */
     uint32_t fold;       /* enum plumb_report_fold */
+    uint32_t by;         /* enum plumb_report_by: rows of the view of counts */
+    uint32_t reserved;
 } plumb_report_options;
 
 /* Returns options with every field at its default. */
@@ -94,6 +105,8 @@ static inline plumb_report_options plumb_report_options_default(void)
                               0,
                               0,
                               NULL,
+                              0,
+                              0,
                               0,
                               0};
     return o;

@@ -238,6 +238,29 @@ static void read_node_counts(struct plumb_timing_cursor *c, const struct plumb_j
     plumb_field_end(&c->f);
 }
 
+static void read_cells(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
+{
+    struct plumb_timing *t = c->t;
+    if (!plumb_json_get(root, "count_cells"))
+        return;
+    const struct plumb_json_value *list =
+        plumb_field_array(&c->f, root, "count_cells", sizeof *t->cells, &t->cells, &t->cell_count);
+    for (size_t i = 0; i < t->cell_count && !c->f.failed; i++) {
+        const struct plumb_json_value *object = plumb_field_entry(&c->f, list, "count_cells", i);
+        struct plumb_timing_cell *cell = &t->cells[i];
+        cell->pipeline = plumb_field_name(&c->f, object, "pipeline");
+        cell->phase = plumb_field_name(&c->f, object, "phase");
+        cell->node = plumb_field_name(&c->f, object, "node");
+        cell->step = plumb_field_i64(&c->f, object, "step");
+        cell->kind = plumb_field_u32(&c->f, object, "kind");
+        cell->name = plumb_field_name(&c->f, object, "name");
+        cell->calls = plumb_field_u64(&c->f, object, "calls");
+        cell->value = plumb_field_i64(&c->f, object, "value");
+    }
+    plumb_field_end(&c->f);
+    t->cells_lost = plumb_field_u64(&c->f, root, "count_cells_lost");
+}
+
 static void read_open(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
@@ -460,6 +483,7 @@ static int read_root(struct plumb_timing *t, const struct plumb_json_value *root
     read_tree(&c, root);
     read_counts(&c, root);
     read_node_counts(&c, root);
+    read_cells(&c, root);
     read_open(&c, root);
     plumb_timing_read_requests(&c, root);
     plumb_timing_read_collectors(&c, root);

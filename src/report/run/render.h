@@ -24,6 +24,7 @@ struct plumb_render_options {
     const struct plumb_signature *signature; /* of the run; NULL: it has none */
     double min_width_px; /* SVG: rectangles narrower than this share one; 0: 0.1 */
     uint32_t fold;       /* enum plumb_report_fold */
+    uint32_t by;         /* enum plumb_report_by; of counts */
 };
 
 struct plumb_render_input {
@@ -36,7 +37,7 @@ struct plumb_render_input {
     const struct plumb_fold *fold; /* `timing`, `summary` and `tree` are of it; NULL: of the run */
 };
 
-enum { PLUMB_VIEWS = 5 };
+enum { PLUMB_VIEWS = 6 };
 
 struct plumb_renderer {
     const char *name, *summary;
@@ -69,6 +70,10 @@ void plumb_render_signatures_text(const struct plumb_render_input *in, struct pl
 void plumb_render_signatures_json(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_signatures_md(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_signatures_csv(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_counts_text(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_counts_json(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_counts_md(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_counts_csv(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_summary_text(const struct plumb_render_input *in, struct plumb_buf *out);
 
 /* The begin of every report in JSON (its object stays open), and the end, with the remarks. */
