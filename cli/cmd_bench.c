@@ -139,6 +139,20 @@ static bool take_first(struct plumb_cli_bench *b, const char *value)
     return true;
 }
 
+static bool take_suffix(struct plumb_cli_bench *b, const char *value)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    b->suffix = value;
+    if (strlen(value) <= 64 && value[strspn(value, letters)] == '\0')
+        return true;
+    plumb_cli_usage(&plumb_cmd_bench,
+                    "--suffix takes at most 64 letters, digits, '.', '_' and '-', "
+                    "not '%s'",
+                    value);
+    return false;
+}
+
 static bool take_format(struct plumb_cli_bench *b, const char *value)
 {
     static const char *const words[] = {"text", "json", "csv", "md"};
@@ -192,8 +206,7 @@ static bool take_option(struct job *job, int *instead, int option, const char *v
         b->out = value;
         return true;
     case SUFFIX:
-        b->suffix = value;
-        return true;
+        return take_suffix(b, value);
     case FORMAT:
         return take_format(b, value);
     default:
@@ -204,15 +217,11 @@ static bool take_option(struct job *job, int *instead, int option, const char *v
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* `name` and the suffix, with what is not safe in a file name replaced. */
 static void name_files(struct job *job)
 {
-    char *p = job->file;
-    snprintf(job->file, sizeof job->file, "%.120s%.70s", job->bench.stage, job->bench.suffix);
-    for (; *p; p++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p) ||
-            (*p == '.' && p == job->file))
-            *p = '_';
+    char stage[128];
+    snprintf(job->file, sizeof job->file, "%s%s",
+             plumb_bench_file_name(stage, sizeof stage, job->bench.stage), job->bench.suffix);
 }
 
 /* Makes sure of the folder of the files before the stage runs: that may take minutes. */
@@ -220,13 +229,12 @@ static bool check_folder(const struct job *job)
 {
     const char *given = job->bench.out;
     const char *path = given ? given : job->folder;
-    struct stat st;
-    if (given && mkdir(path, 0777) < 0 && errno != EEXIST) {
-        plumb_cli_say(&plumb_cmd_bench, "cannot make the folder '%s': %s", path, strerror(errno));
+    plumb_error err = {0, ""};
+    if (given && plumb_read_make_folder(path, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_bench, "%s", err.message);
         return false;
     }
-    errno = stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? ENOTDIR : 0;
-    if (errno == 0 && access(path, W_OK | X_OK) == 0)
+    if (access(path, W_OK | X_OK) == 0)
         return true;
     plumb_cli_say(&plumb_cmd_bench, "cannot write to the folder '%s': %s%s", path, strerror(errno),
                   given ? "" : " (--out DIR names another)");

@@ -12,6 +12,7 @@
 #include "api/take.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/text/sanitize.h"
 #include "isolate/energy.h"
 #include "isolate/in_situ.h"
 #include "isolate/inputs.h"
@@ -102,6 +103,15 @@ int plumb_bench_config(char **out, char *folder, size_t size, const char *signat
     }
     plumb_source_close(&source);
     return rc;
+}
+
+const char *plumb_bench_file_name(char *out, size_t size, const char *name)
+{
+    char word[PLUMB_SAFE_NAME_MAX + 1];
+    plumb_sanitize_word(word, name);
+    if (size > 0)
+        snprintf(out, size, "%s", word);
+    return out;
 }
 
 /* ---- In the pipeline ------------------------------------------------------------------------- */

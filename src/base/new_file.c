@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 enum {
     NEW = O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
     FOLDER = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -86,4 +88,18 @@ int plumb_new_file_again(const char *path, int how, mode_t mode)
         fd = plumb_new_file_at(folder, name, how, mode);
     close_keeping_errno(folder);
     return fd;
+}
+
+int plumb_make_above(char *path, mode_t mode, plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    for (char *p = path[0] ? strchr(path + 1, '/') : NULL; p && rc == PLUMB_OK;
+         p = strchr(p + 1, '/')) {
+        *p = '\0';
+        if (mkdir(path, mode) < 0 && errno != EEXIST)
+            rc = plumb_fail(err, PLUMB_ERR_IO, "cannot make directory '%s': %s", path,
+                            strerror(errno));
+        *p = '/';
+    }
+    return rc;
 }

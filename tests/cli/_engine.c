@@ -96,7 +96,8 @@ int main(void)
         plumb_stage_output_value(stage, "total", plumb_value_f64(2.0));
     }
     loop_around(x);
-    static const char *const others[] = {"by step", "crash", "hang", "fail", "exit", "mute", "NaN"};
+    static const char *const others[] = {"by step", "crash", "hang", "fail",
+                                         "exit",    "mute",  "NaN",  "by_step"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         plumb_span stage = plumb_begin_with(plumb_node_get(others[i]), PLUMB_POINT_STAGE);
         plumb_stage_input(stage, "x", &tx);
@@ -279,14 +280,15 @@ OPS(inner_ops, "inner", NULL, inner_step);
 OPS(inner_ops, "inner", inner_run, NULL);
 #endif
 OPS(step_ops, "by step", NULL, step_step);
+OPS(similar_ops, "by_step", NULL, step_step);
 OPS(crash_ops, "crash", crash_run, NULL);
 OPS(hang_ops, "hang", hang_run, NULL);
 OPS(fail_ops, "fail", fail_run, NULL);
 OPS(exit_ops, "exit", exit_run, NULL);
 OPS(mute_ops, "mute", mute_run, NULL);
-static const plumb_stage_ops *const stages[] = {&loop_ops,  &lookup_ops, &step_ops, &crash_ops,
-                                                &hang_ops,  &fail_ops,   &exit_ops, &mute_ops,
-                                                &inner_ops, NULL};
+static const plumb_stage_ops *const stages[] = {&loop_ops,  &lookup_ops,  &step_ops, &crash_ops,
+                                                &hang_ops,  &fail_ops,    &exit_ops, &mute_ops,
+                                                &inner_ops, &similar_ops, NULL};
 #ifdef WRONG_VERSION
 extern const struct plumb_stage_library plumb_stage_library;
 const struct plumb_stage_library plumb_stage_library = {99, sizeof plumb_stage_library, stages};

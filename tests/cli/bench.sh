@@ -24,7 +24,7 @@ nm -D libengine.so | grep -w U | grep plumb && fail 'the stage library needs lib
 PLUMB_TRACE=1 "$PLUMB_BIN" record --run-dir run -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded'
 
 "$PLUMB_BIN" bench --list-stages run >out.txt || fail 'the stages are not listed'
-printf '  - %s\n' loop lookup inner 'by step' crash hang fail exit mute NaN | cmp -s - out.txt ||
+printf '  - %s\n' loop lookup inner 'by step' crash hang fail exit mute NaN by_step | cmp -s - out.txt ||
     fail "stages: $(cat out.txt)"
 
 # bench WHAT OPTION...: what it measured is in bench.json
@@ -74,7 +74,12 @@ bench 'steps of a plain stage' --stage lookup --steps 4
 is 'steps of a plain stage' '([.benchmarks[] | select(.run_type == "iteration")] | length) == 4'
 bench 'by step' --stage 'by step' --first-step 3 --steps 2 --warmup 0 --repeat 1
 [ "$(grep -c '^step' err.txt)" = 2 ] && grep -qx 'step 4' err.txt || fail "by step: $(cat err.txt)"
-[ -f run/by_step_trace.json.gz ] || fail 'a name with a blank'
+# Names of files that stand in command lines without quotes; those of two stages are never the same.
+for file in by_step-HASH_trace.json.gz by_step-HASH_breakdown.json profile_by_step-HASH.c; do
+    [ -f "run/$(echo $file | sed s/HASH/9b69c4c77d0b/)" ] || fail "no $file: $(ls run)"
+done
+bench 'a similar name' --stage by_step --repeat 1 --out d/e/f
+[ -f d/e/f/by_step_trace.json.gz ] || fail "--out in folders that are made: $(find d)"
 bench deadline --stage lookup --repeat 4 --deadline 1ns --min-time 0.01
 is deadline '.plumb.deadline.overruns >= 4 and .plumb.deadline.budget_max < 0'
 bench csv --stage lookup --repeat 2 --format csv
@@ -159,6 +164,7 @@ refuses 'a failure without a reason' "stage 'mute' failed in run 0: it gives no 
 refuses 'an exit' "stage 'exit' ended its process (status 0) in warm-up run 0" --stage exit --from ./libengine.so run
 refuses 'a model that is refused' 'there is no such model' --stage loop --config refuse --from ./libengine.so run
 refuses 'a crash at the open' "stage 'loop' crashed (Aborted) while it was opened" --stage loop --config abort --from ./libengine.so run
+refuses 'a suffix with a folder' "--suffix takes at most 64 letters" --suffix /../x --stage loop --from ./libengine.so run
 refuses 'no run' 'nowhere' --stage loop --from ./libengine.so nowhere
 refuses 'a shape below 0' "stage 'lookup' failed in run 0: output 'wrong': .*-1" \
     --stage lookup --config output=shape --from ./libengine.so run
@@ -166,8 +172,10 @@ refuses 'too many dimensions' "output 'wrong': the tensor has 1000 dimensions, n
     --stage lookup --config output=ndim --from ./libengine.so run
 refuses 'an output without a name' "output '': its name is NULL" --stage lookup --config output=name --from ./libengine.so run
 : >file
-refuses 'an output folder that is a file' "cannot write to the folder 'file': Not a directory" \
-    --stage lookup --out file --from ./libengine.so run
+for out in file file/below; do
+    refuses 'an output folder that is a file' "cannot make directory '$out': Not a directory" \
+        --stage lookup --out $out --from ./libengine.so run
+done
 
 # A signature in a folder that is no run; names with control characters are one line.
 mkdir copy && sed 's/"lookup"/"look\\nup"/g' run/timing_io_signature.json >copy/timing_io_signature.json

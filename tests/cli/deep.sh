@@ -19,7 +19,7 @@ echo '{"traceEvents": [{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"other"}]
 : >cache
 expect 'no place' 0 "$PLUMB_BIN" deep --peaks
 has out.txt 'Peaks of this machine' GB/s f64 f32 bf16 f16 int8 'not kept'
-has err.txt 'cannot make the folder'
+has err.txt 'cannot make directory'
 rm cache
 mkdir -p cache/plumb
 echo '{' >cache/plumb/peaks.json

@@ -175,6 +175,10 @@ PLUMB_API int plumb_bench_stages(char **out, const char *signature, plumb_error 
  * [size]. Errors as plumb_bench(). */
 PLUMB_API int plumb_bench_config(char **out, char *folder, size_t size, const char *signature,
                                  const char *name, plumb_error *err);
+/* Writes the part of file names that stands for stage `name` to `out` [size], which 101 bytes are
+ * enough for: letters, digits, '.', '_' and '-'. Distinct names stay distinct: a name with anything
+ * else in it, or a long one, ends in '-' and a hash of 12 hex digits. Returns `out`. */
+PLUMB_API const char *plumb_bench_file_name(char *out, size_t size, const char *name);
 /* Fills the pipeline_* fields of `facts` from the recording next to the signature; they stay as
  * they are where there is none. Errors: PLUMB_ERR_FORMAT, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_bench_pipeline(plumb_bench_facts *facts, const plumb_bench_result *result,

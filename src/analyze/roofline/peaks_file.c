@@ -10,6 +10,7 @@
 
 #include "analyze/roofline/peaks.h"
 #include "base/error.h"
+#include "base/new_file.h"
 #include "base/whole_file.h"
 #include "codec/json_write.h"
 #include "read/json/tree.h"
@@ -56,17 +57,10 @@ bool plumb_peaks_path(char *out, size_t size)
 
 static int make_folders(const char *path, plumb_error *err)
 {
-    char folder[PATH_BYTES];
-    if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder)
+    char copy[PATH_BYTES];
+    if (snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path of the peaks is too long");
-    for (char *at = strchr(folder + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = 0;
-        if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-            return plumb_fail(err, PLUMB_ERR_IO, "cannot make the folder '%s': %s", folder,
-                              strerror(errno));
-        *at = '/';
-    }
-    return PLUMB_OK;
+    return plumb_make_above(copy, 0700, err);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

@@ -11,4 +11,8 @@ enum { PLUMB_SAFE_NAME_MAX = 100 };
  * gets a hash too.) */
 void plumb_sanitize(char out[PLUMB_SAFE_NAME_MAX + 1], const char *name);
 
+/* The same, of letters, digits, '.', '_' and '-' alone, without '.' or '-' at the front: a name
+ * that stands in command lines without quotes. "by step" becomes "by_step-" and the hash. */
+void plumb_sanitize_word(char out[PLUMB_SAFE_NAME_MAX + 1], const char *name);
+
 #endif

@@ -120,6 +120,31 @@ static void a_name_that_looks_made_is_told_from_a_made_one(void **state)
     assert_true(is_file_name(safe));
 }
 
+static void words_stand_in_command_lines_and_stay_distinct(void **state)
+{
+    static const char *const plain[] = {"vae_decode", "block.3", "a-1", "_", "9"};
+    static const char *const odd[] = {
+        "a b", "a_b",      "a/b", "a\tb", "a'b",  "$(a)",  "-x",    ".x",    "_x",
+        "",    "\xc3\xa4", "..",  "a;b",  "a*/b", "a_b_c", "a b c", "a b_c", "a_b-0123456789ab"};
+    static char made[sizeof odd / sizeof odd[0]][PLUMB_SAFE_NAME_MAX + 1];
+    (void)state;
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        plumb_sanitize_word(safe, plain[i]);
+        assert_string_equal(safe, plain[i]);
+    }
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        plumb_sanitize_word(made[i], odd[i]);
+        assert_true(is_file_name(made[i]));
+        assert_int_equal(strspn(made[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                         "0123456789._-"),
+                         strlen(made[i]));
+        assert_null(strchr(".-", made[i][0]));
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(made[i], made[k]);
+    }
+    assert_string_equal(made[0], "a_b-99190483dead"); /* names of files do not change */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +154,7 @@ int main(void)
         cmocka_unit_test(a_cut_falls_between_characters),
         cmocka_unit_test(distinct_names_stay_distinct),
         cmocka_unit_test(a_name_that_looks_made_is_told_from_a_made_one),
+        cmocka_unit_test(words_stand_in_command_lines_and_stay_distinct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

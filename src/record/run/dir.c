@@ -8,32 +8,15 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/new_file.h"
 #include "base/text/sanitize.h"
 #include "base/whole_file.h"
 #include "record/run/run.h"
 #include "record/runtime/carve.h"
 
-/* Makes the folders above `path`, which is unchanged when this returns. */
-static int make_above(char *path, plumb_error *err)
-{
-    for (char *p = path + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-            int code = errno;
-            plumb_fail(err, PLUMB_ERR_IO, "cannot make directory '%s': %s", path, strerror(code));
-            *p = '/';
-            return PLUMB_ERR_IO;
-        }
-        *p = '/';
-    }
-    return PLUMB_OK;
-}
-
 static int make_dirs(char *path, mode_t last, plumb_error *err)
 {
-    int rc = make_above(path, err);
+    int rc = plumb_make_above(path, 0777, err);
     if (rc < 0)
         return rc;
     if (mkdir(path, last) < 0)
@@ -132,7 +115,7 @@ int plumb_run_make_parents(const char *path, plumb_error *err)
 {
     char copy[PLUMB_SETTINGS_PATH];
     snprintf(copy, sizeof copy, "%s", path);
-    return make_above(copy, err);
+    return plumb_make_above(copy, 0777, err);
 }
 
 int plumb_run_replace(const char *path, const struct plumb_buf *b, plumb_error *err)
