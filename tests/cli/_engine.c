@@ -4,6 +4,7 @@
 #include <plumb/stage_library.h>
 
 #include <dlpack/dlpack.h>
+#include <plumb/fake.h>
 #include <plumb/plumb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static DLTensor describe(void *data, uint8_t code, uint8_t bits, int64_t *shape)
     return t;
 }
 
-/* Every step multiplies, and adds the index: the result says which steps ran. */
+/* Every step multiplies, and adds the index: the result says which steps ran. On the virtual clock
+ * a step takes 1 ms, and what is around it nothing. */
 static void iterate(plumb_span stage, float *x, int steps)
 {
     int64_t n = N;
@@ -38,6 +40,9 @@ static void iterate(plumb_span stage, float *x, int steps)
             x[i] = x[i] * 0.5f + (float)step;
 #ifdef PLANTED
         x[N - 1] += 1;
+#endif
+#ifndef AS_LIBRARY
+        plumb_fake_advance(1000000);
 #endif
         plumb_stage_output(stage, "x", &t);
     }

@@ -21,7 +21,7 @@ build() {
 build engine
 build libengine.so -DAS_LIBRARY -shared -fPIC
 nm -D libengine.so | grep -w U | grep plumb && fail 'the stage library needs libplumb'
-PLUMB_TRACE=1 "$PLUMB_BIN" record --run-dir run -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded'
+PLUMB_CLOCK=virtual PLUMB_COLLECT=fake PLUMB_TRACE=1 "$PLUMB_BIN" record --run-dir run -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded'
 
 "$PLUMB_BIN" bench --list-stages run >out.txt || fail 'the stages are not listed'
 printf '  - %s\n' loop lookup inner 'by step' crash hang fail exit mute NaN by_step | cmp -s - out.txt ||
@@ -44,7 +44,7 @@ bench loop --stage loop --first-step 7 --steps 2 --warmup 2 --repeat 3
 is loop '.plumb | .shape == "loop" and .first_step == 7 and .steps == 2 and .loop_steps == 12'
 is loop '.plumb.warmups == 2 and ([.benchmarks[] | select(.run_type == "iteration")] | length) == 3'
 is loop '.plumb.outputs == 1 and .plumb.outputs_vary == false'
-is 'in the pipeline' '.plumb.pipeline | .node == "engine_step" and .count == 12 and .ms > 0'
+is 'in the pipeline' '.plumb.pipeline | .node == "engine_step" and .count == 12 and .ms == 2'
 for line in 'Setup complete: loop' 'Inputs: random' 'Warm-up: 2' 'Profile: 3' 'Trace: run/loop_trace.json.gz' \
     'Program: run/profile_loop.c' 'Breakdown: run/loop_breakdown.json' 'Average iteration time: [0-9]*\.[0-9][0-9] ms'; do
     grep -q "^\[Harness\] $line" err.txt || fail "no line '[Harness] $line': $(cat err.txt)"
