@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "collect": {"public", "base", "live", "record"},
     "inject": {"public", "base"},
     "read": {"public", "base", "codec", "tensor", "model", "live", "timeline"},
-    "analyze": {"public", "base", "codec", "tensor", "model", "read"},
+    "analyze": {"public", "base", "config", "codec", "tensor", "model", "read"},
     "isolate": {"public", "base", "codec", "tensor", "model", "read"},
     "report": {"public", "base", "config", "codec", "model", "summary", "read", "analyze",
                "isolate"},
@@ -59,9 +59,9 @@ ORDER = {
     "codec": ["", "gz"],
     "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
     "read": ["file", "json", "ncu", "trace", "activation", "run"],
-    "analyze": ["trace", "kernel", "roofline", "activation", "compare", "diverge", "ncu"],
+    "analyze": ["trace", "kernel", "roofline", "activation", "compare", "gate", "diverge", "ncu"],
     "report": ["table", "", "picture", "activation", "bench", "compare", "deep", "diverge", "export",
-               "names", "trace", "run"],
+               "gate", "names", "trace", "run"],
 }
 FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12
 # Folders, apart from src, in which a reader needs a README.md to find the first file and the place of

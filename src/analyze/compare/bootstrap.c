@@ -80,10 +80,11 @@ static bool draw_ratios(double *ratios, struct draw *a, struct draw *b, uint64_t
     return true;
 }
 
-int plumb_bootstrap_ratio(struct plumb_interval *out, const double *a, size_t na, const double *b,
-                          size_t nb, uint64_t seed, plumb_error *err)
+int plumb_bootstrap_ratio_tails(struct plumb_interval *out, const double *a, size_t na,
+                                const double *b, size_t nb, uint64_t seed, double outside,
+                                plumb_error *err)
 {
-    enum { OUTSIDE = PLUMB_BOOTSTRAP_RESAMPLES / 40 }; /* 2.5 % on either side */
+    size_t skip = (size_t)(PLUMB_BOOTSTRAP_RESAMPLES * outside + 0.5);
     struct draw of_a = {NULL, NULL, 0};
     struct draw of_b = {NULL, NULL, 0};
     double *ratios = NULL;
@@ -99,11 +100,17 @@ int plumb_bootstrap_ratio(struct plumb_interval *out, const double *a, size_t na
     if (!draw_ratios(ratios, &of_a, &of_b, seed))
         goto out;
     plumb_sample_sort(ratios, PLUMB_BOOTSTRAP_RESAMPLES);
-    *out = (struct plumb_interval){true, ratios[OUTSIDE],
-                                   ratios[PLUMB_BOOTSTRAP_RESAMPLES - 1 - OUTSIDE]};
+    *out =
+        (struct plumb_interval){true, ratios[skip], ratios[PLUMB_BOOTSTRAP_RESAMPLES - 1 - skip]};
 out:
     finish(&of_a);
     finish(&of_b);
     free(ratios);
     return rc;
+}
+
+int plumb_bootstrap_ratio(struct plumb_interval *out, const double *a, size_t na, const double *b,
+                          size_t nb, uint64_t seed, plumb_error *err)
+{
+    return plumb_bootstrap_ratio_tails(out, a, na, b, nb, seed, 0.025, err);
 }

@@ -23,5 +23,10 @@ struct plumb_interval {
  * Errors: PLUMB_ERR_MEMORY. */
 int plumb_bootstrap_ratio(struct plumb_interval *out, const double *a, size_t na, const double *b,
                           size_t nb, uint64_t seed, plumb_error *err);
+/* The same with a share `outside` (0.025: the above) of the draws on either side of the interval.
+ * */
+int plumb_bootstrap_ratio_tails(struct plumb_interval *out, const double *a, size_t na,
+                                const double *b, size_t nb, uint64_t seed, double outside,
+                                plumb_error *err);
 
 #endif

@@ -1,0 +1,279 @@
+/* limit.c: limits of rules.
+ *
+ *     limit  = "none" | bound [ "," bound ]
+ *     bound  = op ( amount | "old" [ "*" number | ("+" | "-") amount ] )
+ *     op     = "==" | "!=" | "<=" | "<" | ">=" | ">"
+ *     amount = number [ unit ]            of times and bytes a unit is required
+ *     unit   = "ns" | "us" | "ms" | "s" | "B" | "kB" ... "GB" | "KiB" ... "GiB" | "%"
+ *
+ * "%" and "*" only after "old". Numbers are decimal; "1e6" and "0x10" are refused, because a slip
+ * in them is hard to see in a review. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/gate/rules.h"
+
+static const char *skip(const char *p)
+{
+    return p + strspn(p, " \t");
+}
+
+/* Reads digits with at most one point, without the locale. Returns what follows, NULL: no number.
+ * */
+static const char *read_number(double *out, bool *whole, int64_t *exact, const char *p)
+{
+    size_t digits = strspn(p, "0123456789");
+    double value = 0, place = 1;
+    int64_t integer = 0;
+    *whole = digits > 0;
+    for (size_t i = 0; i < digits; i++) {
+        value = value * 10 + (p[i] - '0');
+        if (*whole && (__builtin_mul_overflow(integer, 10, &integer) ||
+                       __builtin_add_overflow(integer, p[i] - '0', &integer)))
+            *whole = false;
+    }
+    p += digits;
+    if (*p == '.') {
+        size_t after = strspn(++p, "0123456789");
+        double tenths = 0;
+        for (size_t i = 0; i < after; i++, place *= 10)
+            tenths = tenths * 10 + (p[i] - '0');
+        value += tenths / place;
+        digits += after;
+        *whole &= after == 0;
+        p += after;
+    }
+    *out = value;
+    *exact = integer;
+    return digits > 0 && isfinite(value) ? p : NULL;
+}
+
+static const struct unit {
+    const char *name;
+    int quantity; /* enum plumb_gate_quantity */
+    double factor;
+} units[] = {
+    {"ns", PLUMB_GATE_TIME, 1},
+    {"us", PLUMB_GATE_TIME, 1e3},
+    {"ms", PLUMB_GATE_TIME, 1e6},
+    {"s", PLUMB_GATE_TIME, 1e9},
+    {"B", PLUMB_GATE_BYTES, 1},
+    {"kB", PLUMB_GATE_BYTES, 1e3},
+    {"MB", PLUMB_GATE_BYTES, 1e6},
+    {"GB", PLUMB_GATE_BYTES, 1e9},
+    {"KiB", PLUMB_GATE_BYTES, 1024},
+    {"MiB", PLUMB_GATE_BYTES, 1048576},
+    {"GiB", PLUMB_GATE_BYTES, 1073741824},
+};
+
+static const struct unit *find_unit(const char *p, size_t n, enum plumb_gate_quantity quantity)
+{
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (units[i].quantity == (int)quantity && strlen(units[i].name) == n &&
+            strncmp(units[i].name, p, n) == 0)
+            return &units[i];
+    return NULL;
+}
+
+/* An amount as integer where it is one. */
+struct amount {
+    double value;
+    bool whole, percent;
+    int64_t exact;
+};
+
+static const char *read_amount(struct amount *a, bool percents, const char *p,
+                               enum plumb_gate_quantity quantity)
+{
+    const struct unit *unit;
+    size_t n;
+    a->percent = false;
+    p = read_number(&a->value, &a->whole, &a->exact, skip(p));
+    if (!p)
+        return NULL;
+    p = skip(p);
+    if (*p == '%') {
+        a->percent = true;
+        return percents ? p + 1 : NULL;
+    }
+    n = strcspn(p, " \t,+-*");
+    if (quantity == PLUMB_GATE_COUNT)
+        return n == 0 ? p : NULL;
+    unit = find_unit(p, n, quantity);
+    if (!unit && !(n == 0 && a->value == 0)) /* 0 needs no unit */
+        return NULL;
+    if (unit) {
+        a->whole = a->whole && !__builtin_mul_overflow(a->exact, (int64_t)unit->factor, &a->exact);
+        a->value *= unit->factor;
+    }
+    return p + n;
+}
+
+const char *plumb_gate_amount(double *out, bool *percent, const char *text,
+                              enum plumb_gate_quantity quantity)
+{
+    struct amount a;
+    const char *end = read_amount(&a, percent != NULL, text, quantity);
+    if (!end)
+        return NULL;
+    *out = a.value;
+    if (percent)
+        *percent = a.percent;
+    return end;
+}
+
+static const char *read_op(enum plumb_gate_op *out, const char *p)
+{
+    static const struct {
+        const char *text;
+        enum plumb_gate_op op;
+    } ops[] = {
+        {"==", PLUMB_GATE_EQUAL}, {"!=", PLUMB_GATE_DIFFERENT}, {"<=", PLUMB_GATE_AT_MOST},
+        {"<", PLUMB_GATE_BELOW},  {">=", PLUMB_GATE_AT_LEAST},  {">", PLUMB_GATE_ABOVE},
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strncmp(p, ops[i].text, strlen(ops[i].text)) == 0) {
+            *out = ops[i].op;
+            return p + strlen(ops[i].text);
+        }
+    return NULL;
+}
+
+static const char *unit_hint(enum plumb_gate_quantity quantity)
+{
+    return quantity == PLUMB_GATE_TIME    ? "a time with its unit, as 20 ms"
+           : quantity == PLUMB_GATE_BYTES ? "bytes with their unit, as 256 MB or 1 GiB"
+                                          : "a number, as 3";
+}
+
+/* "* 1.1", "+ 5 %", "- 2" after "old". */
+static const char *read_change(struct plumb_gate_bound *b, const char *p,
+                               enum plumb_gate_quantity quantity, char why[PLUMB_GATE_WHY])
+{
+    struct amount a = {0};
+    char sign = *p;
+    b->whole = true;
+    b->of_old = 1;
+    if (sign == '*') {
+        p = read_number(&a.value, &a.whole, &a.exact, skip(p + 1));
+        if (!p || !(a.value > 0))
+            snprintf(why, PLUMB_GATE_WHY, "after 'old *' comes a number above 0, as 1.1");
+        b->of_old = a.value;
+        b->whole = false;
+        return p && a.value > 0 ? p : NULL;
+    }
+    if (sign != '+' && sign != '-')
+        return p;
+    p = read_amount(&a, true, p + 1, quantity);
+    if (!p) {
+        snprintf(why, PLUMB_GATE_WHY, "after 'old %c' comes a percentage, as 5 %%, or %s", sign,
+                 unit_hint(quantity));
+        return NULL;
+    }
+    if (sign == '-')
+        a.value = -a.value, a.exact = -a.exact;
+    b->whole = a.whole && !a.percent;
+    b->exact = a.exact;
+    if (a.percent)
+        b->of_old = 1 + a.value / 100;
+    else
+        b->add = a.value;
+    if (b->of_old > 0)
+        return p;
+    snprintf(why, PLUMB_GATE_WHY, "a value cannot fall by 100 %% or more");
+    return NULL;
+}
+
+static const char *read_bound(struct plumb_gate_bound *b, const char *p,
+                              enum plumb_gate_quantity quantity, char why[PLUMB_GATE_WHY])
+{
+    struct amount a;
+    const char *text = p;
+    *b = (struct plumb_gate_bound){.of_old = 0};
+    p = read_op(&b->op, p);
+    if (!p) {
+        snprintf(why, PLUMB_GATE_WHY,
+                 "'%.40s' does not begin with a comparison (==, !=, <=, <, >=, >)", text);
+        return NULL;
+    }
+    p = skip(p);
+    if (strncmp(p, "old", 3) == 0)
+        return read_change(b, skip(p + 3), quantity, why);
+    text = p;
+    p = read_amount(&a, false, p, quantity);
+    if (!p) {
+        snprintf(why, PLUMB_GATE_WHY, "'%.40s' is not %s, nor 'old'", text, unit_hint(quantity));
+        return NULL;
+    }
+    b->add = a.value;
+    b->whole = a.whole;
+    b->exact = a.exact;
+    return p;
+}
+
+/* Whether any value at all can meet both bounds. */
+static bool can_hold(const struct plumb_gate_limit *l)
+{
+    double least = -INFINITY, most = INFINITY;
+    bool open = false;
+    for (size_t i = 0; i < l->bounds; i++) {
+        const struct plumb_gate_bound *b = &l->bound[i];
+        if (b->of_old > 0)
+            return true;
+        if (b->op == PLUMB_GATE_EQUAL || b->op == PLUMB_GATE_AT_LEAST || b->op == PLUMB_GATE_ABOVE)
+            least = fmax(least, b->add);
+        if (b->op == PLUMB_GATE_EQUAL || b->op == PLUMB_GATE_AT_MOST || b->op == PLUMB_GATE_BELOW)
+            most = fmin(most, b->add);
+        open |= b->op == PLUMB_GATE_BELOW || b->op == PLUMB_GATE_ABOVE;
+    }
+    return least < most || (least == most && !open); /* values are never below 0 */
+}
+
+const char *plumb_gate_limit_parse(struct plumb_gate_limit *out, const char *text,
+                                   enum plumb_gate_quantity quantity, char why[PLUMB_GATE_WHY])
+{
+    const char *p = skip(text);
+    out->bounds = 0;
+    out->none = strcmp(p, "none") == 0;
+    if (out->none)
+        return NULL;
+    for (;;) {
+        struct plumb_gate_bound *b = &out->bound[out->bounds++];
+        p = read_bound(b, skip(p), quantity, why);
+        if (!p)
+            return why;
+        if (quantity == PLUMB_GATE_TIME &&
+            (b->op == PLUMB_GATE_EQUAL || b->op == PLUMB_GATE_DIFFERENT)) {
+            snprintf(why, PLUMB_GATE_WHY, "no two times are equal: compare them with <= or >=");
+            return why;
+        }
+        p = skip(p);
+        if (*p != ',' || out->bounds == PLUMB_GATE_BOUNDS)
+            break;
+        p++;
+    }
+    if (*p)
+        snprintf(why, PLUMB_GATE_WHY, "'%.40s' stands after the limit", p);
+    else if (!can_hold(out))
+        snprintf(why, PLUMB_GATE_WHY, "no value meets '%.60s'", text);
+    else if (out->bounds == 1 && out->bound[0].op == PLUMB_GATE_BELOW &&
+             out->bound[0].of_old == 0 && !(out->bound[0].add > 0))
+        snprintf(why, PLUMB_GATE_WHY, "no value is below 0");
+    else
+        return NULL;
+    return why;
+}
+
+const struct plumb_gate_limit *plumb_gate_limit_for(const struct plumb_gate_rule *rule,
+                                                    const char *machine)
+{
+    for (size_t i = 0; i < rule->limit_count; i++)
+        if (rule->limits[i].device && machine && strstr(machine, rule->limits[i].device))
+            return &rule->limits[i];
+    for (size_t i = 0; i < rule->limit_count; i++)
+        if (!rule->limits[i].device)
+            return &rule->limits[i];
+    return NULL;
+}

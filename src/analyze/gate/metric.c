@@ -1,0 +1,59 @@
+/* metric.c: the table of metrics that rules can name. Counts have the names that recordings give
+ * them. */
+#include <string.h>
+
+#include "analyze/gate/rules.h"
+
+#define OF_NODE (PLUMB_GATE_NODE | PLUMB_GATE_PHASE)
+#define OF_COUNT (OF_NODE | PLUMB_GATE_STEP | PLUMB_GATE_NAME | PLUMB_GATE_PER)
+
+static const struct plumb_gate_metric metrics[] = {
+    {"time", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE,
+     "one run of a node or benchmark: each repetition, or the median of each recording"},
+    {"mean", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "mean of a node in each recording"},
+    {"min", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "shortest run of a node"},
+    {"max", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "longest run of a node"},
+    {"p95", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "95th percentile of a node"},
+    {"p99", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "99th percentile of a node"},
+    {"total", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "all runs of a node together"},
+    {"self", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "the same without nested nodes"},
+    {"device_time", PLUMB_GATE_TIME, OF_NODE, PLUMB_GATE_NODE, "mean time of a node on its device"},
+    {"cpu_time", PLUMB_GATE_TIME, PLUMB_GATE_NODE, 0,
+     "processor time of a benchmark, or of a command that plumb ab runs"},
+    {"wall_clock", PLUMB_GATE_TIME, 0, 0, "a recording, or a command, from start to end"},
+    {"peak_rss", PLUMB_GATE_BYTES, OF_NODE, 0, "highest resident set: of the run, or of a stage"},
+    {"peak_allocated", PLUMB_GATE_BYTES, OF_NODE | PLUMB_GATE_NAME, 0,
+     "highest allocated bytes of a pool: in the run, or in a stage"},
+    {"peak_reserved", PLUMB_GATE_BYTES, OF_NODE | PLUMB_GATE_NAME, 0,
+     "highest reserved bytes of a pool: in the run, or in a stage"},
+    {"runs", PLUMB_GATE_COUNT, OF_NODE, PLUMB_GATE_NODE, "how often a node ran"},
+    {"dispatches", PLUMB_GATE_COUNT, OF_COUNT, 0, "calls into native code"},
+    {"launches", PLUMB_GATE_COUNT, OF_COUNT, 0, "kernels that were started on a device"},
+    {"copies", PLUMB_GATE_COUNT, OF_COUNT, 0, "copies between memories"},
+    {"copy_bytes", PLUMB_GATE_BYTES, OF_COUNT, 0, "bytes of these copies"},
+    {"synchronisations", PLUMB_GATE_COUNT, OF_COUNT, 0, "waits for a device"},
+    {"allocations", PLUMB_GATE_COUNT, OF_COUNT, 0, "allocations of memory"},
+    {"allocated_bytes", PLUMB_GATE_BYTES, OF_COUNT, 0, "bytes of these allocations, added up"},
+    {"peak_bytes", PLUMB_GATE_BYTES, OF_COUNT, 0, "highest allocated bytes"},
+    {"page_faults", PLUMB_GATE_COUNT, OF_COUNT, 0, "page faults"},
+    {"instructions", PLUMB_GATE_COUNT, OF_COUNT, 0, "instructions, where the kernel counts them"},
+    {"user", PLUMB_GATE_COUNT, OF_COUNT, 0, "counts of the program"},
+    {"calls", PLUMB_GATE_COUNT, OF_COUNT, 0, "calls of library functions (plumb record --count)"},
+    {"exit_status", PLUMB_GATE_COUNT, PLUMB_GATE_COMMAND, PLUMB_GATE_COMMAND,
+     "exit status of a command"},
+    {"crossover", PLUMB_GATE_COUNT, PLUMB_GATE_NODE, 0,
+     "size from which on variant B of a sweep is faster"},
+};
+
+const struct plumb_gate_metric *plumb_gate_metric(size_t i)
+{
+    return i < sizeof metrics / sizeof *metrics ? &metrics[i] : NULL;
+}
+
+const struct plumb_gate_metric *plumb_gate_metric_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return &metrics[i];
+    return NULL;
+}
