@@ -26,7 +26,8 @@ enum {
 };
 
 static const struct plumb_cli_option options[] = {
-    [FORMAT] = {"format", "text|json|csv|md", "form of the output (text)", false},
+    [FORMAT] = {"format", "text|json|csv|md|svg", "form of the output (text); svg: a picture",
+                false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [KERNEL] = {"kernel", "REGEX",
                 "only kernels in whose name REGEX is found; with --ncu its --kernel-name: a whole "
@@ -76,7 +77,7 @@ static bool take_cores(struct wanted *w, const char *value)
 
 static bool take_format(struct wanted *w, const char *value)
 {
-    static const char *const words[] = {"text", "json", "csv", "md"};
+    static const char *const words[] = {"text", "json", "csv", "md", "svg"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(words[i], value) == 0) {
             w->view.format = value;

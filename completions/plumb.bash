@@ -87,7 +87,7 @@ _plumb() {
         words='--format --output --kernel --cores --top --peaks --measure --explain --ncu --stage --launch-skip --launch-count --metrics --csv --print --report --run --mfu --help'
         names=$(_plumb_runs)
         case $previous in
-        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --cores) COMPREPLY=($(compgen -W 'all one' -- "$current")); return ;;
         esac
         ;;

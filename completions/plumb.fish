@@ -164,7 +164,7 @@ complete -c plumb -n '__plumb_is bench' -l out -r -d 'folder of the files (that 
 complete -c plumb -n '__plumb_is bench' -l suffix -x -d 'follows the stage\'s name in names of files'
 complete -c plumb -n '__plumb_is bench' -l format -x -a 'text json csv md' -d 'of the result on standard output (text)'
 complete -c plumb -n '__plumb_is bench' -l help -d 'show this text'
-complete -c plumb -n '__plumb_is deep' -l format -x -a 'text json csv md' -d 'form of the output (text)'
+complete -c plumb -n '__plumb_is deep' -l format -x -a 'text json csv md svg' -d 'form of the output (text); svg: a picture'
 complete -c plumb -n '__plumb_is deep' -l output -r -d 'write to FILE instead of standard output'
 complete -c plumb -n '__plumb_is deep' -l kernel -x -d 'only kernels in whose name REGEX is found; with --ncu its --kernel-name: a whole name, or regex:EXPRESSION'
 complete -c plumb -n '__plumb_is deep' -l cores -x -a 'all one' -d 'compare with the peaks of all cores, or of one (all)'

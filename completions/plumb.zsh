@@ -208,7 +208,7 @@ _plumb() {
         ;;
     deep)
         _arguments -S \
-        '--format=[form of the output (text)]:text|json|csv|md:(text json csv md)' \
+        '--format=[form of the output (text); svg: a picture]:text|json|csv|md|svg:(text json csv md svg)' \
         '--output=[write to FILE instead of standard output]:FILE:_files' \
         '--kernel=[only kernels in whose name REGEX is found; with --ncu its --kernel-name: a whole name, or regex:EXPRESSION]:REGEX:' \
         '--cores=[compare with the peaks of all cores, or of one (all)]:all|one:(all one)' \

@@ -44,7 +44,7 @@ PLUMB_API const char *plumb_deep_get_remark(const plumb_deep *deep);
 enum plumb_deep_cores { PLUMB_DEEP_ALL_CORES = 0, PLUMB_DEEP_ONE_CORE = 1 };
 typedef struct plumb_deep_view {
     size_t size;        /* sizeof(plumb_deep_view) */
-    const char *format; /* "text", "json", "csv" or "md"; NULL: text */
+    const char *format; /* "text", "json", "csv", "md", "svg"; NULL: text */
     const char *kernel; /* extended regular expression, searched for in names; NULL: all kernels */
     uint64_t top;       /* kernels; 0: all */
     uint32_t cores;     /* enum plumb_deep_cores: whose peaks kernels are compared with */
@@ -58,9 +58,9 @@ static inline plumb_deep_view plumb_deep_view_default(void)
 }
 /* Renders the peaks and, with a recording, the kernels: achieved GFLOP/s and GB/s, their shares of
  * the peaks, and a verdict (memory_bound, compute_bound, latency_bound, unknown) with the figures
- * that it rests on. Without a newline at its end. Errors: PLUMB_ERR_ARG: no such format, or an
- * invalid expression; PLUMB_ERR_NOT_FOUND: no kernel matches, or no slice of the trace has an
- * argument named flops or bytes. */
+ * that it rests on. "svg" is a picture of them and of the stages. Without a newline at its end.
+ * Errors: PLUMB_ERR_ARG: no such format, or an invalid expression; PLUMB_ERR_NOT_FOUND: no kernel
+ * matches, or no slice of the trace has an argument named flops or bytes. */
 PLUMB_API int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_deep_view *view,
                                 plumb_error *err);
 

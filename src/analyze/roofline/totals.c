@@ -145,9 +145,9 @@ static uint32_t stage_of(const struct search *s, const struct entry *e)
     if (s->any_stage) {
         uint32_t outer = around(s, slice);
         bool holds = e->inside > 0 || e->inside_bytes > 0;
-        return outer != PLUMB_TABLE_NONE ? plumb_kernels_stage(&s->kernels, outer)
-               : holds                   ? slice
-                                         : PLUMB_TABLE_NONE;
+        return outer != PLUMB_TABLE_NONE || holds
+                   ? plumb_kernels_stage(&s->kernels, outer != PLUMB_TABLE_NONE ? outer : slice)
+                   : PLUMB_TABLE_NONE;
     }
     for (int depth = 0; depth < DEPTH_MAX && slice != PLUMB_TABLE_NONE; depth++) {
         if (s->is_stage[s->t->slices.name[slice]])
@@ -191,6 +191,8 @@ static bool add_stages(struct search *s)
             return false;
         if (e->counts == COUNTS_ITSELF)
             add_work(&w->work, e);
+        if (e->counts == COUNTS_INSIDE)
+            continue;
         uint64_t ns = s->kernels.self_ns[e->slice];
         w->kernel_ns += ns;
         w->copy_ns += e->flops <= 0 || s->kernels.kind[e->slice] > PLUMB_KERNEL_WORK ? ns : 0;

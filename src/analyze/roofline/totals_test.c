@@ -96,7 +96,7 @@ static void a_span_and_the_kernels_inside_it_count_once(void **state)
     assert_int_equal(sum.stage_count, 1);
     assert_string_equal(plumb_table_text(&t, sum.stages[0].name), "stage");
     assert_int_equal(sum.stages[0].wall_ns, 1000);
-    assert_int_equal(sum.stages[0].kernel_ns, 400 + 400);
+    assert_int_equal(sum.stages[0].kernel_ns, 400 + 100 + 50);
     assert_int_equal(sum.stages[0].copy_ns, 50);
     assert_figure(sum.stages[0].work.flops, 800);
     plumb_work_totals_fini(&sum);

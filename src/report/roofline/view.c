@@ -9,14 +9,11 @@
 #include "report/roofline/parts.h"
 #include "report/table/page.h"
 
-/* Figures of a busy machine: the spread from which on the page says so. */
-#define NOISY 0.1
-
 enum { EVIDENCE_ROWS = 10 };
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
 
-static double largest_spread(const struct plumb_peaks *p)
+double plumb_roofline_spread(const struct plumb_peaks *p)
 {
     double most = 0;
     for (int i = 0; i < PLUMB_PEAK_SPANS; i++) {
@@ -43,9 +40,9 @@ static void put_machine(struct plumb_page *page, const struct plumb_roofline_vie
                                           "is set");
     if (v->peaks_path)
         plumb_page_name(page, v->peaks_path);
-    if (largest_spread(p) > NOISY) {
+    if (plumb_roofline_spread(p) > PLUMB_ROOFLINE_NOISY) {
         plumb_page_item(page, "the runs differ by up to ");
-        plumb_put_fixed(page->out, largest_spread(p) * 100, 0, 0);
+        plumb_put_fixed(page->out, plumb_roofline_spread(p) * 100, 0, 0);
         plumb_buf_str(page->out, " %: the machine was busy, and the peaks are too low; measure "
                                  "again with --measure when it is idle");
     }
@@ -145,8 +142,11 @@ int plumb_roofline_render(struct plumb_buf *out, const struct plumb_roofline_vie
     static const struct {
         const char *name;
         void (*put)(struct plumb_buf *out, const struct plumb_roofline_page *p);
-    } formats[] = {
-        {"text", put_text}, {"json", plumb_roofline_json}, {"csv", put_csv}, {"md", put_md}};
+    } formats[] = {{"text", put_text},
+                   {"json", plumb_roofline_json},
+                   {"csv", put_csv},
+                   {"md", put_md},
+                   {"svg", plumb_roofline_svg}};
     struct plumb_roofline_page page = {.v = view};
     void (*put)(struct plumb_buf *, const struct plumb_roofline_page *) = NULL;
     int rc = PLUMB_OK;
@@ -154,17 +154,20 @@ int plumb_roofline_render(struct plumb_buf *out, const struct plumb_roofline_vie
         if (strcmp(formats[i].name, view->format ? view->format : "text") == 0)
             put = formats[i].put;
     if (!put)
-        return plumb_fail(err, PLUMB_ERR_ARG, "a roofline has no format '%s': text, json, csv, md",
-                          view->format);
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "a roofline has no format '%s': text, json, csv, md, svg", view->format);
     if (view->t && (rc = plumb_kernel_rows_init(&page.kernels, view->t, err)) < 0)
         return rc;
     if (view->t)
         rc = choose(&page.kernels, view, err);
+    if (rc == PLUMB_OK && view->t && put == plumb_roofline_svg)
+        rc = plumb_work_totals_init(&page.totals, view->t, NULL, 0, err);
     page.shown = view->top && view->top < page.kernels.count ? view->top : page.kernels.count;
     if (rc == PLUMB_OK)
         put(out, &page);
     if (rc == PLUMB_OK && out->failed)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while showing a roofline");
     plumb_kernel_rows_fini(&page.kernels);
+    plumb_work_totals_fini(&page.totals);
     return rc;
 }
