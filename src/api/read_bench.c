@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/text/sanitize.h"
+#include "isolate/changed_inputs.h"
 #include "isolate/energy.h"
 #include "isolate/in_situ.h"
 #include "isolate/inputs.h"
@@ -220,8 +221,9 @@ static void write_remarks(struct plumb_buf *out, const plumb_bench_result *r,
 static void remark_inputs(struct plumb_buf *out, const struct plumb_signature_stage *stage,
                           const struct plumb_inputs *inputs, uint32_t mode)
 {
-    if (!stage->capture || mode == PLUMB_BENCH_INPUTS_RANDOM ||
-        inputs->captured_count == inputs->tensor_count)
+    if ((!stage->capture && !inputs->file) || mode == PLUMB_BENCH_INPUTS_RANDOM)
+        return;
+    if (inputs->file && inputs->captured_count == inputs->tensor_count)
         return;
     if (inputs->file)
         plumb_buf_printf(out, "%zu of %zu tensors are captured, the others are random\n",
@@ -233,8 +235,9 @@ static void remark_inputs(struct plumb_buf *out, const struct plumb_signature_st
                          stage->capture->file);
 }
 
+/* `before`: the hashes that the inputs had before the runs. */
 static int finish_result(plumb_bench_result *r, const struct plumb_measure *m,
-                         const struct plumb_inputs *inputs,
+                         const uint64_t *before, const struct plumb_inputs *inputs,
                          const struct plumb_signature_stage *stage, uint32_t mode, plumb_error *err)
 {
     struct plumb_buf text = {0};
@@ -246,18 +249,17 @@ static int finish_result(plumb_bench_result *r, const struct plumb_measure *m,
     if (m->outputs)
         plumb_same_outputs(r, &text, inputs, m->outputs);
     remark_inputs(&text, stage, inputs, mode);
+    plumb_inputs_remark_changed(&text, before, m->inputs, m->input_count);
     write_remarks(&text, r, m->energy);
     return hand_over(&r->remarks, &text, err);
 }
 
 /* The inputs that the stage takes; those of `inputs` in the order they have there. */
 static plumb_field *taken(size_t *count, const struct plumb_inputs *inputs,
-                          const char *const *wanted, plumb_error *err)
+                          const char *const *wanted)
 {
     plumb_field *fields = calloc(inputs->count + 1, sizeof *fields);
     *count = 0;
-    if (!fields)
-        plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for %zu inputs", inputs->count);
     for (size_t i = 0; fields && i < inputs->count; i++) {
         bool keep = !wanted;
         for (size_t k = 0; wanted && wanted[k]; k++)
@@ -295,23 +297,26 @@ static int measure(plumb_bench_result *out, struct plumb_measure *m,
 {
     struct plumb_energy energy = {0};
     plumb_bench_progress progress = {0, 0, -1};
-    plumb_field *fields = taken(&m->input_count, inputs, m->ops->inputs, err);
+    plumb_field *fields = taken(&m->input_count, inputs, m->ops->inputs);
+    struct plumb_value_hashes *outputs = inputs->file ? calloc(1, sizeof *outputs) : NULL;
+    uint64_t *before = fields ? plumb_inputs_hash(fields, m->input_count) : NULL;
     int rc = PLUMB_ERR_MEMORY;
-    if (fields && inputs->file && !(m->outputs = calloc(1, sizeof *m->outputs)))
-        plumb_fail(err, rc, "no memory for the hashes of outputs");
-    if (!fields || (inputs->file && !m->outputs)) {
-        free(fields);
-        return rc;
+    if (!before || (inputs->file && !outputs)) {
+        plumb_fail(err, rc, "no memory for the hashes of inputs and outputs");
+        goto out;
     }
     plan(m, o, inputs, &progress);
     m->inputs = fields;
+    m->outputs = outputs;
     m->energy = o->energy ? &energy : NULL;
-    out->captured = inputs->captured_count > 0;
+    out->captured = inputs->file != NULL; /* scalars alone too */
     out->deadline_ms = o->deadline_ms;
     rc = plumb_measure_runs(out, m, err);
     if (rc == PLUMB_OK)
-        rc = finish_result(out, m, inputs, stage, o->inputs, err);
-    free(m->outputs);
+        rc = finish_result(out, m, before, inputs, stage, o->inputs, err);
+out:
+    free(before);
+    free(outputs);
     free(fields);
     return rc;
 }

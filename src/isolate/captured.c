@@ -28,6 +28,7 @@ struct capture {
     struct plumb_json_tree inputs, outputs;
     const char *path;
     uint64_t bytes;
+    int fd;
 };
 
 static int damaged(const struct capture *c, const char *why)
@@ -65,7 +66,7 @@ static int open_file(struct capture *c)
     if (fd < 0)
         return plumb_fail(c->m->err, PLUMB_ERR_IO, "cannot read '%s': %s", c->path,
                           strerror(errno));
-    c->m->out->fd = fd;
+    c->fd = fd;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return damaged(c, "it is not a regular file");
     c->bytes = (uint64_t)st.st_size;
@@ -78,7 +79,7 @@ static int read_header(struct capture *c)
     plumb_error *err = c->m->err;
     uint64_t bytes;
     unsigned char *head;
-    int fd = c->m->out->fd, rc, code;
+    int fd = c->fd, rc, code;
     if (c->bytes >= sizeof first && (code = read_all(fd, first, sizeof first, 0)))
         return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", c->path, strerror(code));
     if ((rc = plumb_safetensors_head_bytes(&bytes, first, c->bytes, c->path, err)) < 0)
@@ -140,25 +141,25 @@ static int read_notes(struct capture *c)
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-int plumb_inputs_load(const struct plumb_inputs *inputs, const struct plumb_inputs_tensor *t,
-                      plumb_error *err)
+static int read_values(const struct capture *c, const struct plumb_inputs_tensor *t)
 {
+    plumb_error *err = c->m->err;
     struct plumb_row_major rows;
     unsigned char *piece;
     uint64_t left = t->view.bytes, offset = t->offset;
     int code = 0;
     if (plumb_view_is_compact(&t->view)) {
-        code = read_all(inputs->fd, (void *)(uintptr_t)t->view.data, (size_t)left, offset);
+        code = read_all(c->fd, (void *)(uintptr_t)t->view.data, (size_t)left, offset);
         left = 0;
     }
     piece = left > 0 ? malloc(PIECE) : NULL;
     if (left > 0 && !piece)
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", inputs->file);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", c->path);
     plumb_row_major_init(&rows, &t->view);
     while (left > 0 && !code) {
         size_t n = PIECE / rows.element_bytes * rows.element_bytes;
         n = left < n ? (size_t)left : n;
-        code = read_all(inputs->fd, piece, n, offset);
+        code = read_all(c->fd, piece, n, offset);
         if (!code)
             plumb_row_major_write(&rows, piece, n);
         left -= n;
@@ -167,7 +168,7 @@ int plumb_inputs_load(const struct plumb_inputs *inputs, const struct plumb_inpu
     free(piece);
     if (code)
         return plumb_fail(err, PLUMB_ERR_IO, "cannot read the values of '%s' in '%s': %s", t->path,
-                          inputs->file, strerror(code));
+                          c->path, strerror(code));
     return PLUMB_OK;
 }
 
@@ -226,7 +227,7 @@ static int read_tensor(struct capture *c, const struct plumb_json_value *from, c
     t->captured = true;
     t->offset = entry->a.offset;
     c->m->out->captured_count++;
-    if ((rc = plumb_inputs_load(c->m->out, t, c->m->err)) == PLUMB_OK)
+    if ((rc = read_values(c, t)) == PLUMB_OK)
         *out = plumb_value_tensor((const plumb_tensor *)&t->tensor);
     return rc;
 }
@@ -455,7 +456,7 @@ static const char *path_of(const struct plumb_inputs_maker *m)
 
 int plumb_inputs_captured(struct plumb_inputs_maker *m)
 {
-    struct capture c = {.m = m, .path = path_of(m)};
+    struct capture c = {.m = m, .path = path_of(m), .fd = -1};
     int rc;
     if (!c.path)
         return 1;
@@ -470,6 +471,8 @@ int plumb_inputs_captured(struct plumb_inputs_maker *m)
             rc = read_outputs(&c);
         plumb_safetensors_fini(&c.file);
     }
+    if (c.fd >= 0)
+        close(c.fd);
     plumb_json_tree_fini(&c.inputs);
     plumb_json_tree_fini(&c.outputs);
     return rc;

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/pages.h"
@@ -243,7 +242,7 @@ static int make_all_recorded(struct plumb_inputs_maker *m)
 int plumb_inputs_make(struct plumb_inputs *out, const struct plumb_signature_stage *stage,
                       const struct plumb_inputs_options *options, plumb_error *err)
 {
-    struct plumb_inputs made = {.step = -1, .call_step = -1, .fd = -1};
+    struct plumb_inputs made = {.step = -1, .call_step = -1};
     struct plumb_inputs_maker m = {&made, stage, options, err, &made.tensors};
     int rc = 1;
     if (options->mode != PLUMB_INPUTS_RANDOM)
@@ -262,24 +261,10 @@ int plumb_inputs_make(struct plumb_inputs *out, const struct plumb_signature_sta
     return rc < 0 ? rc : PLUMB_OK;
 }
 
-int plumb_inputs_refill(struct plumb_inputs *inputs, plumb_error *err)
-{
-    int rc = PLUMB_OK;
-    for (struct plumb_inputs_tensor *t = inputs->tensors; t && rc == PLUMB_OK; t = t->next) {
-        if (t->captured)
-            rc = plumb_inputs_load(inputs, t, err);
-        else
-            plumb_inputs_fill(&t->view, &t->random);
-    }
-    return rc;
-}
-
 void plumb_inputs_fini(struct plumb_inputs *inputs)
 {
     for (struct plumb_inputs_tensor *t = inputs->tensors; t; t = t->next)
         plumb_pages_unmap(t->memory, t->memory_bytes);
-    if (inputs->fd >= 0)
-        close(inputs->fd);
     plumb_arena_fini(&inputs->arena);
-    *inputs = (struct plumb_inputs){.step = -1, .call_step = -1, .fd = -1};
+    *inputs = (struct plumb_inputs){.step = -1, .call_step = -1};
 }

@@ -66,7 +66,6 @@ struct plumb_inputs {
     const char *file;                    /* that captured ones came from; NULL: none did */
     int64_t step;                        /* of the stage's loop that they are of; -1: of a call */
     int64_t call_step;                   /* of the loop around the call; -1: not known */
-    int fd;                              /* of the file; -1: none */
     bool exact;                          /* all are the captured ones: nothing was made up */
     struct plumb_value_hashes *outputs;  /* of the captured call, in the arena; NULL: not known */
 };
@@ -81,11 +80,6 @@ struct plumb_inputs {
  *           PLUMB_ERR_MEMORY. `out` is untouched. */
 int plumb_inputs_make(struct plumb_inputs *out, const struct plumb_signature_stage *stage,
                       const struct plumb_inputs_options *options, plumb_error *err);
-
-/* Gives every tensor the content that plumb_inputs_make() gave it, for a stage that writes to its
- * inputs; what lies between the elements stays. PLUMB_ERR_IO: the captured file cannot be read any
- * more. */
-int plumb_inputs_refill(struct plumb_inputs *inputs, plumb_error *err);
 
 void plumb_inputs_fini(struct plumb_inputs *inputs);
 

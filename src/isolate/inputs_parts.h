@@ -31,7 +31,5 @@ const char *plumb_inputs_path(struct plumb_inputs_maker *m, const char *path, si
 
 /* captured.c: the inputs of the captured call. 1: there is no capture; 0: they are made. */
 int plumb_inputs_captured(struct plumb_inputs_maker *m);
-int plumb_inputs_load(const struct plumb_inputs *inputs, const struct plumb_inputs_tensor *t,
-                      plumb_error *err);
 
 #endif

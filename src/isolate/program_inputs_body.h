@@ -50,8 +50,6 @@ static void scatter(const struct plumb_dl_tensor *t, const char *from, uint64_t 
 
 static void read_input(const struct input_source *s, FILE *file, void *to, size_t bytes)
 {
-    if (s->offset == 0)
-        fail("this input was not captured; use --inputs random", s->path);
     if (fseek(file, (long)s->offset, SEEK_SET) != 0 || fread(to, 1, bytes, file) != bytes)
         fail("the captured inputs are cut off", s->path);
 }
@@ -65,7 +63,7 @@ static void make_input(struct plumb_dl_tensor *t, const struct input_source *s, 
     if (!packed)
         fail("no memory for an input", s->path);
     allocate(t, count, element);
-    if (file) {
+    if (file && s->offset > 0) {
         read_input(s, file, packed, (size_t)count * element);
     } else {
         struct plumb_random random = s->random;
@@ -76,7 +74,7 @@ static void make_input(struct plumb_dl_tensor *t, const struct input_source *s, 
     free(packed);
 }
 
-/* From the file of captured inputs; "": random ones. */
+/* From the file of captured inputs, those that are not in it random; "": all random. */
 static void make_inputs(const char *path, uint64_t seed)
 {
     FILE *file = *path ? fopen(path, "rb") : NULL;

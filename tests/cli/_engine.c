@@ -101,6 +101,11 @@ int main(void)
         plumb_stage_output_value(stage, "total", plumb_value_f64(2.0));
     }
     loop_around(x);
+    {
+        PLUMB_STAGE(stage, "scalars");
+        plumb_stage_input_value(stage, "scale", plumb_value_f64(21));
+        plumb_stage_output_value(stage, "doubled", plumb_value_f64(42));
+    }
     static const char *const others[] = {"by step", "crash", "hang", "fail",
                                          "exit",    "mute",  "NaN",  "by_step"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -200,6 +205,14 @@ static void give_wrong(struct engine *e, plumb_stage_call *call)
         plumb_call_output_value(call, NULL, plumb_value_null());
 }
 
+static int scalars_run(void *instance, plumb_stage_call *call, plumb_error *err)
+{
+    (void)instance;
+    (void)err;
+    plumb_call_output_value(call, "doubled", plumb_value_f64(2 * plumb_call_f64(call, "scale", 0)));
+    return 0;
+}
+
 static int lookup_run(void *instance, plumb_stage_call *call, plumb_error *err)
 {
     struct engine *e = instance;
@@ -210,6 +223,8 @@ static int lookup_run(void *instance, plumb_stage_call *call, plumb_error *err)
             return plumb_call_fail("an index is out of range", err);
         e->x[i] = (float)at;
     }
+    if (strcmp(e->output, "inputs") == 0) /* which it must not */
+        *(int32_t *)index->data = (*(const int32_t *)index->data + 1) % 100;
     plumb_call_output_value(call, "total", plumb_value_f64(plumb_call_f64(call, "scale", 0)));
     give_wrong(e, call);
     return 0;
@@ -284,6 +299,7 @@ OPS(inner_ops, "inner", NULL, inner_step);
 #else
 OPS(inner_ops, "inner", inner_run, NULL);
 #endif
+OPS(scalars_ops, "scalars", scalars_run, NULL);
 OPS(step_ops, "by step", NULL, step_step);
 OPS(similar_ops, "by_step", NULL, step_step);
 OPS(crash_ops, "crash", crash_run, NULL);
@@ -291,9 +307,9 @@ OPS(hang_ops, "hang", hang_run, NULL);
 OPS(fail_ops, "fail", fail_run, NULL);
 OPS(exit_ops, "exit", exit_run, NULL);
 OPS(mute_ops, "mute", mute_run, NULL);
-static const plumb_stage_ops *const stages[] = {&loop_ops,  &lookup_ops,  &step_ops, &crash_ops,
-                                                &hang_ops,  &fail_ops,    &exit_ops, &mute_ops,
-                                                &inner_ops, &similar_ops, NULL};
+static const plumb_stage_ops *const stages[] = {&loop_ops,  &lookup_ops,  &step_ops,    &crash_ops,
+                                                &hang_ops,  &fail_ops,    &exit_ops,    &mute_ops,
+                                                &inner_ops, &similar_ops, &scalars_ops, NULL};
 #ifdef WRONG_VERSION
 extern const struct plumb_stage_library plumb_stage_library;
 const struct plumb_stage_library plumb_stage_library = {99, sizeof plumb_stage_library, stages};

@@ -24,7 +24,7 @@ nm -D libengine.so | grep -w U | grep plumb && fail 'the stage library needs lib
 PLUMB_CLOCK=virtual PLUMB_COLLECT=fake PLUMB_TRACE=1 "$PLUMB_BIN" record --run-dir run -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded'
 
 "$PLUMB_BIN" bench --list-stages run >out.txt || fail 'the stages are not listed'
-printf '  - %s\n' loop lookup inner 'by step' crash hang fail exit mute NaN by_step | cmp -s - out.txt ||
+printf '  - %s\n' loop lookup inner scalars 'by step' crash hang fail exit mute NaN by_step | cmp -s - out.txt ||
     fail "stages: $(cat out.txt)"
 
 # bench WHAT OPTION...: what it measured is in bench.json
@@ -130,6 +130,22 @@ inner=$(jq -r .plumb.output_hash inner/bench.json)
 jq -e --arg hash "$inner" '.plumb | .shape == "step" and .first_step == 7 and .outputs_equal == true and
     .output_hash == $hash' inner/bench.json >/dev/null || fail "inner by step: $(jq -c .plumb inner/bench.json)"
 grep -qx 'inner step 7' err.txt || fail "inner by step: $(cat err.txt)"
+# Inputs without a tensor are captured as well.
+PLUMB_CAPTURE=scalars "$PLUMB_BIN" record --run-dir scalars -- ./engine >/dev/null 2>&1 || fail 'no capture of scalars'
+"$PLUMB_BIN" bench --stage scalars --from ./libengine.so --repeat 1 scalars >out.txt 2>err.txt || fail "scalars: $(cat err.txt)"
+jq -e '.plumb | .inputs == "captured" and .outputs_equal == true' scalars/bench.json >/dev/null ||
+    fail "scalars: $(jq -c .plumb scalars/bench.json)"
+grep -qx '\[Harness\] Inputs: captured' err.txt || fail "scalars: $(cat err.txt)"
+# A tensor that was not captured is random, in the program as in the bench.
+PLUMB_CAPTURE_BYTES=100 PLUMB_CAPTURE=loop "$PLUMB_BIN" record --run-dir partly -- ./engine >/dev/null 2>&1 || fail 'no partial capture'
+"$PLUMB_BIN" bench --stage loop --from ./libengine.so --repeat 1 partly >out.txt 2>err.txt || fail "partly: $(cat err.txt)"
+grep -q '^0 of 1 tensors are captured, the others are random' out.txt || fail "partly: $(cat out.txt)"
+(
+    cd alone && $CC -std=c11 -O2 ../partly/profile_loop.c -ldl -o partly && ./partly >partly.json &&
+        [ "$(jq -r .output_hash partly.json)" = "$(jq -r .plumb.output_hash ../partly/bench.json)" ]
+) || fail 'partly captured inputs of the program'
+"$PLUMB_BIN" bench --stage lookup --from ./libengine.so --repeat 1 --config output=inputs run >out.txt 2>err.txt || fail "a changed input: $(cat err.txt)"
+grep -q "^warning: the stage changes its input 'index'" out.txt || fail "a changed input: $(cat out.txt)"
 jq -e '.plumb.signature == "captured"' captured/bench.json >/dev/null || fail 'bench.json does not name the signature'
 
 # refuses WHAT PATTERN OPTION...: ends with 2 and says it in one line
