@@ -15,7 +15,8 @@ struct plumb_output_hash {
 };
 
 void plumb_output_hash_init(struct plumb_output_hash *hash);
-/* PLUMB_ERR_ARG: a name, a value or a text is NULL, or a tensor is refused by plumb_view_init(). */
+/* PLUMB_ERR_ARG: a name, a value or a text is NULL, or a tensor is refused by plumb_view_init(), or
+ * there are more than 32 lists and mappings within each other. */
 int plumb_output_hash_add(struct plumb_output_hash *hash, const char *name,
                           const plumb_value *value, plumb_error *err);
 /* Returns the hash; 0 without outputs. */

@@ -154,10 +154,34 @@ static void what_is_no_value_is_refused_by_the_name_of_the_output(void **state)
     assert_int_equal(plumb_output_hash_add(&h, NULL, &v, &err), PLUMB_ERR_ARG);
 }
 
+static void a_value_nested_without_end_is_refused(void **state)
+{
+    struct plumb_output_hash h;
+    plumb_value deep[34], itself;
+    plumb_field field = {"part", plumb_value_null()};
+    plumb_error err = {0, ""};
+    (void)state;
+    deep[0] = plumb_value_i64(1);
+    for (int i = 1; i < 34; i++)
+        deep[i] = plumb_value_list(&deep[i - 1], 1);
+    plumb_output_hash_init(&h);
+    assert_int_equal(plumb_output_hash_add(&h, "x", &deep[32], &err), PLUMB_OK);
+    assert_int_equal(plumb_output_hash_add(&h, "x", &deep[33], &err), PLUMB_ERR_ARG);
+    assert_string_equal(err.message,
+                        "output 'x': more than 32 lists and mappings within each other");
+    itself = plumb_value_list(&itself, 1);
+    assert_int_equal(plumb_output_hash_add(&h, "x", &itself, &err), PLUMB_ERR_ARG);
+    itself = plumb_value_fields(&field, 1);
+    field.value = itself;
+    assert_int_equal(plumb_output_hash_add(&h, "x", &itself, &err), PLUMB_ERR_ARG);
+    assert_int_equal(h.outputs, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_output_has_no_hash),
+        cmocka_unit_test(a_value_nested_without_end_is_refused),
         cmocka_unit_test(what_is_no_value_is_refused_by_the_name_of_the_output),
         cmocka_unit_test(a_tensor_counts_by_type_shape_and_bytes),
         cmocka_unit_test(a_view_counts_by_its_elements_alone),
