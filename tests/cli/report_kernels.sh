@@ -30,6 +30,8 @@ int main(void)
     return 0;
 }
 C
+sed '/PLUMB_SPAN/d; s/^{$/{ plumb_start(NULL, NULL);/' host.c >alone.c
+$CC -std=gnu11 -Wall -Wextra -O1 -I "$PLUMB_SOURCE_DIR/include" alone.c -o alone -ldl -lpthread || fail 'the host without spans is not built'
 $CC -std=gnu11 -Wall -Wextra -O1 -I "$PLUMB_SOURCE_DIR/include" host.c -o host -ldl -lpthread || fail 'the host is not built'
 PLUMB_CLOCK=virtual PLUMB_COLLECT=fake PLUMB_TRACE=1 "$PLUMB_BIN" record --run-dir run -- ./host >/dev/null 2>&1 ||
     fail 'the host is not recorded'
@@ -77,5 +79,13 @@ refused 'kernels' gaps --by name run
 refused 'cannot read\|no such\|no run' kernels missing
 printf 'not a trace' >text
 refused 'text' kernels text
+
+# A run without a span says what it has, and which views show it.
+for trace in 0 1; do
+    PLUMB_CLOCK=virtual PLUMB_COLLECT=fake PLUMB_TRACE=$trace "$PLUMB_BIN" record --run-dir alone.$trace -- ./alone >/dev/null 2>&1
+    "$PLUMB_BIN" report alone.$trace >out.txt 2>err.txt || fail "no span: $(cat err.txt)"
+    [ "$(cat out.txt)" = 'No profiling data collected.' ] || fail "no span: $(cat out.txt)"
+done
+grep -q "no span was recorded, but events of collectors: fake 9; 'plumb report kernels'" err.txt || fail "no span: $(cat err.txt)"
 
 exit $((failures > 0))

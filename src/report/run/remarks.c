@@ -1,5 +1,5 @@
 /* remarks.c: the lines that accompany every report, because a figure without them misleads: the run
- * was cut short, something was dropped, something failed. */
+ * was cut short, something was dropped or failed, or another view has the recorded data. */
 #include <inttypes.h>
 
 #include "report/picture/chart.h"
@@ -106,6 +106,36 @@ static void put_unaccounted(const struct plumb_timing *t, struct plumb_buf *out)
     plumb_buf_fini(&line);
 }
 
+static uint64_t events_of(const struct plumb_timing_collector *c)
+{
+    uint64_t events = 0;
+    for (size_t i = 0; i < c->lane_count; i++)
+        events += c->lanes[i].events;
+    return events;
+}
+
+/* Without a span every table of nodes is empty, whatever the collectors recorded. */
+static void put_collectors(const struct plumb_timing *t, struct plumb_buf *out)
+{
+    bool first = true;
+    if (t->node_count > 0)
+        return;
+    for (size_t i = 0; i < t->collector_count; i++) {
+        uint64_t events = events_of(&t->collectors[i]);
+        if (events == 0)
+            continue;
+        plumb_buf_str(out, first ? "no span was recorded, but events of collectors: " : ", ");
+        first = false;
+        plumb_put_left(out, t->collectors[i].name, 0);
+        plumb_buf_printf(out, " %" PRIu64, events);
+    }
+    if (!first)
+        plumb_buf_str(out, t->trace.end
+                               ? "; 'plumb report kernels' and 'plumb report trace' show them\n"
+                               : "; with PLUMB_TRACE=1 'plumb report kernels' and 'plumb report "
+                                 "trace' show them\n");
+}
+
 static const char *why_recovered(const struct plumb_timing *t)
 {
     return t->unsaved ? "the process could not save its report"
@@ -118,6 +148,7 @@ void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_b
         plumb_buf_str(out, "the run still records: this is a momentary view\n");
     else if (t->recovered)
         plumb_buf_printf(out, "recovered: %s\n", why_recovered(t));
+    put_collectors(t, out);
     put_open(t, live, out);
     put_drops(t, out);
     put_clamped(t, out);

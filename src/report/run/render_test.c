@@ -245,6 +245,31 @@ static void remarks_are_silent_on_a_sound_run(void **state)
     plumb_timing_fini(&t);
 }
 
+static void remarks_name_the_views_of_a_run_of_collectors_alone(void **state)
+{
+    struct plumb_timing_lane lanes[] = {{.name = "queue 0", .events = 5},
+                                        {.name = "queue 1", .events = 2}};
+    struct plumb_timing_collector collectors[] = {
+        {.name = "opencl", .lanes = lanes, .lane_count = 2}, {.name = "sched"}};
+    struct plumb_timing t = {.collectors = collectors, .collector_count = 2};
+    struct plumb_buf out = {0};
+    (void)state;
+    plumb_remarks_write(&t, false, &out);
+    assert_string_equal(
+        out.data, "no span was recorded, but events of collectors: opencl 7; with "
+                  "PLUMB_TRACE=1 'plumb report kernels' and 'plumb report trace' show them\n");
+    plumb_buf_fini(&out);
+    t.trace.end = "complete";
+    plumb_remarks_write(&t, false, &out);
+    assert_string_equal(out.data,
+                        "no span was recorded, but events of collectors: opencl 7; 'plumb report "
+                        "kernels' and 'plumb report trace' show them\n");
+    plumb_buf_fini(&out);
+    collectors[0].lane_count = 0;
+    plumb_remarks_write(&t, false, &out);
+    assert_null(out.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +285,7 @@ int main(void)
         cmocka_unit_test(roots_of_several_pipelines_say_whose_they_are),
         cmocka_unit_test(a_deep_tree_takes_no_stack),
         cmocka_unit_test(remarks_are_silent_on_a_sound_run),
+        cmocka_unit_test(remarks_name_the_views_of_a_run_of_collectors_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
