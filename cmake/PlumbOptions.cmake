@@ -86,6 +86,7 @@ plumb_option(PLUMB_READ on "libplumb-read and the plumb command; needs zlib")
 plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers")
 plumb_option(PLUMB_OPENCL auto "OpenCL layer (plumb record --collect opencl); needs the OpenCL headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
+plumb_option(PLUMB_HISTORY auto "plumb history; needs SQLite and Nettle")
 plumb_option(PLUMB_EXAMPLES auto
   "Example pipelines; text_to_video and video_nodes need oneDNN and libav, opencl_blur OpenCL too, audio_filter_chain libsndfile")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
@@ -125,6 +126,13 @@ plumb_pkg(OTF2 otf2)
 plumb_feature(PLUMB_OTF2 PLUMB_HAVE_OTF2 "export to OTF2"
   "no libplumb-read" PLUMB_HAVE_READ
   "no libotf2 (libotf2-trace-dev)" OTF2_FOUND)
+
+plumb_pkg(SQLITE sqlite3)
+plumb_pkg(NETTLE nettle)
+plumb_feature(PLUMB_HISTORY PLUMB_HAVE_HISTORY "plumb history"
+  "no libplumb-read" PLUMB_HAVE_READ
+  "no SQLite (libsqlite3-dev)" SQLITE_FOUND
+  "no Nettle (nettle-dev)" NETTLE_FOUND)
 
 # The CMake package of Debian's oneDNN wants OpenCL, which its CPU engine does not need: look for the
 # library itself.

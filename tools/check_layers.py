@@ -58,10 +58,11 @@ ORDER = {
     "base": ["text", "", "stats", "process"],
     "codec": ["", "gz"],
     "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
-    "read": ["file", "json", "ncu", "trace", "activation", "run"],
-    "analyze": ["trace", "kernel", "roofline", "activation", "compare", "gate", "diverge", "ncu"],
+    "read": ["file", "json", "ncu", "trace", "activation", "run", "history"],
+    "analyze": ["trace", "kernel", "roofline", "activation", "compare", "history", "gate", "diverge",
+                "ncu"],
     "report": ["table", "", "picture", "activation", "bench", "compare", "deep", "diverge", "export",
-               "gate", "names", "trace", "run"],
+               "history", "gate", "names", "trace", "run"],
 }
 FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12
 # Folders, apart from src, in which a reader needs a README.md to find the first file and the place of

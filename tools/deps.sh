@@ -17,6 +17,8 @@ cmd:cmake                        | cmake               | cmake                  
 cmd:ninja                        | ninja-build         | ninja-build                | ninja
 cmd:pkg-config                   | pkg-config          | pkgconf-pkg-config         | pkgconf
 pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
+pc:sqlite3                       | libsqlite3-dev      | sqlite-devel               | sqlite
+pc:nettle                        | nettle-dev          | nettle-devel               | nettle
 '
 NEEDS_demo="$NEEDS_build"'
 hdr:oneapi/dnnl/dnnl.h           | libdnnl-dev         | onednn-devel               | onednn

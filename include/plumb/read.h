@@ -19,6 +19,7 @@
  * | convert a timeline for another tool            | <plumb/read/export.h>      |
  * | print the kernels of an Nsight Compute report  | <plumb/read/ncu.h>         |
  * | compare runs                                   | <plumb/read/compare.h>     |
+ * | keep results over time, and find baselines     | <plumb/read/history.h>     |
  * | find where the outputs of two runs part        | <plumb/read/diverge.h>     |
  * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
  * | run one stage alone and measure it             | <plumb/read/bench.h>       |
@@ -51,6 +52,7 @@
 #include <plumb/read/diverge.h>
 #include <plumb/read/doctor.h>
 #include <plumb/read/export.h>
+#include <plumb/read/history.h>
 #include <plumb/read/ncu.h>
 #include <plumb/read/predecessor.h>
 #include <plumb/read/report.h>

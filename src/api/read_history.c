@@ -1,0 +1,142 @@
+/* read_history.c: histories and results of the public interface. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/history/judge.h"
+#include "api/take.h"
+#include "base/error.h"
+#include "read/history/store.h"
+#include "read/history/take.h"
+#include <plumb/read/history.h>
+
+struct plumb_results {
+    struct plumb_result_list list;
+};
+
+struct plumb_history {
+    struct plumb_store *store;
+};
+
+/* ---- Results --------------------------------------------------------------------------------- */
+
+int plumb_results_open(plumb_results **out, const char *path, const plumb_results_options *options,
+                       plumb_error *err)
+{
+    plumb_results_options o = plumb_results_options_default();
+    struct plumb_results *r = calloc(1, sizeof *r);
+    int rc;
+    if (!r)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for results");
+    plumb_result_list_init(&r->list);
+    if ((rc = plumb_take(&o, sizeof o, options, err)) == PLUMB_OK &&
+        (rc = plumb_results_take(&r->list, path, &o, err)) == PLUMB_OK) {
+        *out = r;
+        r = NULL;
+    }
+    plumb_results_close(r);
+    return rc;
+}
+
+void plumb_results_close(plumb_results *results)
+{
+    if (!results)
+        return;
+    plumb_result_list_fini(&results->list);
+    free(results);
+}
+
+size_t plumb_results_count(const plumb_results *results)
+{
+    return results->list.count;
+}
+
+const plumb_result *plumb_results_get(const plumb_results *results, size_t i)
+{
+    return i < results->list.count ? &results->list.items[i].r : NULL;
+}
+
+const char *plumb_results_remarks(const plumb_results *results)
+{
+    return results->list.remarks.data ? results->list.remarks.data : "";
+}
+
+/* ---- The history ----------------------------------------------------------------------------- */
+
+int plumb_history_open(plumb_history **out, const char *path, const plumb_history_options *options,
+                       plumb_error *err)
+{
+    enum { WAIT_MS = 10000, WAIT_MOST_MS = 3600000 };
+    plumb_history_options o = plumb_history_options_default();
+    struct plumb_history *h = calloc(1, sizeof *h);
+    int rc;
+    if (!h)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a history");
+    if ((rc = plumb_take(&o, sizeof o, options, err)) == PLUMB_OK) {
+        uint32_t wait = o.wait_ms ? o.wait_ms : WAIT_MS;
+        rc = plumb_store_open(&h->store, path ? path : PLUMB_HISTORY_PATH, o.write != 0,
+                              wait < WAIT_MOST_MS ? wait : WAIT_MOST_MS, err);
+    }
+    if (rc == PLUMB_OK) {
+        *out = h;
+        h = NULL;
+    }
+    plumb_history_close(h);
+    return rc;
+}
+
+void plumb_history_close(plumb_history *history)
+{
+    if (!history)
+        return;
+    plumb_store_close(history->store);
+    free(history);
+}
+
+/* Whether trusted records equal the cohort in everything but the recipe. */
+static int has_other_recipe(bool *out, struct plumb_store *store, const plumb_cohort *cohort,
+                            uint64_t until_ns, plumb_error *err)
+{
+    struct plumb_store_filter f = {
+        .trusted = true, .bare = true, .newest = 1, .until_ns = until_ns};
+    struct plumb_result_list found;
+    f.cohort = (plumb_cohort){
+        .workload = cohort->workload, .variant = cohort->variant, .version = cohort->version};
+    f.not_recipe = cohort->recipe;
+    plumb_result_list_init(&found);
+    int rc = plumb_store_select(&found, store, &f, err);
+    *out = found.count > 0;
+    plumb_result_list_fini(&found);
+    return rc;
+}
+
+int plumb_history_baseline(plumb_baseline *out, plumb_history *history, const plumb_cohort *cohort,
+                           const char *metric, uint64_t until_ns, plumb_error *err)
+{
+    struct plumb_store_filter f = {.cohort = *cohort,
+                                   .eligible = true,
+                                   .newest = PLUMB_BASELINE_RECORDS,
+                                   .until_ns = until_ns};
+    plumb_baseline b = {.size = out->size < sizeof b ? out->size : sizeof b};
+    struct plumb_result_list records;
+    bool other = false;
+    int rc = PLUMB_OK;
+    plumb_result_list_init(&records);
+    bool known = !plumb_cohort_missing(cohort);
+    if (known)
+        rc = plumb_store_select(&records, history->store, &f, err);
+    if (rc == PLUMB_OK && known && records.count == 0)
+        rc = has_other_recipe(&other, history->store, cohort, until_ns, err);
+    if (rc == PLUMB_OK) {
+        plumb_baseline_of(&b, records.items, records.count, metric);
+        if (!known) {
+            b.state = PLUMB_BASELINE_MISSING_IDENTITY;
+            b.status = PLUMB_HISTORY_INFRA_ERROR;
+        } else if (other) {
+            b.state = PLUMB_BASELINE_RECIPE_MISMATCH;
+            b.status = PLUMB_HISTORY_RECIPE_MISMATCH;
+        }
+        memcpy(out, &b, b.size);
+    }
+    plumb_result_list_fini(&records);
+    return rc;
+}
