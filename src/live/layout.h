@@ -93,7 +93,9 @@ enum plumb_wide {
     /* The following ones are written only while a run is traced. */
     PLUMB_WIDE_INSTANT = 8, /* word 1: text offset */
     PLUMB_WIDE_COUNTER = 9, /* small: enum plumb_counter; word 1: text offset; word 2: value now */
-    PLUMB_WIDE_FLOW = 10,   /* small: 0 captured, 1 adopted; word 1: the flow */
+    /* small: 0 captured, 1 adopted, 2 work on the host begins (only if nodes have files); word 1:
+     * the flow */
+    PLUMB_WIDE_FLOW = 10,
     PLUMB_WIDE_STACK = 11 /* small: 1 cut; of the span just begun: return addresses, inner first */
 };
 enum plumb_counter { PLUMB_COUNTER_I64 = 1, PLUMB_COUNTER_F64 = 2, PLUMB_COUNTER_BYTES = 3 };

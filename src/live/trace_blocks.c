@@ -235,7 +235,7 @@ static void sample(const struct plumb_trace_decoder *d, const uint64_t *w, uint3
 {
     struct plumb_trace_async a = {.end_ticks = ticks};
     uint64_t took;
-    if (kind < PLUMB_SAMPLE_ASYNC && n >= 3 && d->sink->measured)
+    if (kind < PLUMB_SAMPLE_ASYNC && n == 3 && d->sink->measured)
         d->sink->measured(d->self, d->s,
                           plumb_key((uint32_t)(w[1] >> 32) & 0xffff,
                                     (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1)),
@@ -270,7 +270,9 @@ static void point(const struct plumb_trace_decoder *d, const uint64_t *w, uint32
         sink->instant(d->self, d->s, ticks, w[1]);
     else if (kind == PLUMB_WIDE_COUNTER && n >= 3 && sink->counter)
         sink->counter(d->self, d->s, ticks, small, w[1], w[2]);
-    else if (kind == PLUMB_WIDE_FLOW && sink->flow)
+    else if (kind == PLUMB_WIDE_FLOW && small == 2 && sink->within)
+        sink->within(d->self, d->s, w[1]);
+    else if (kind == PLUMB_WIDE_FLOW && small == 0 && sink->flow)
         sink->flow(d->self, d->s, ticks, w[1]);
     else if (kind == PLUMB_WIDE_SAMPLE)
         sample(d, w, n, small, ticks);

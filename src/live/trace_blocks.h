@@ -61,10 +61,12 @@ struct plumb_trace_sink {
                     uint64_t text, uint64_t value);
     /* A context was captured here. Its adoption comes with the next begin: s->flow. */
     void (*flow)(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint64_t flow);
+    /* Work on the host begins here, on this thread: the event with this flow, in a lane. */
+    void (*within)(void *self, const struct plumb_trace_state *s, uint64_t flow);
     void (*gap)(void *self, const struct plumb_trace_state *s, const struct plumb_trace_gap *gap);
     void (*jumped)(void *self, const struct plumb_trace_state *s, uint64_t from, uint64_t to);
-    /* A sample of `key` that was measured elsewhere: `kind` PLUMB_SAMPLE_HOST or _DEVICE. It has no
-     * place in time. */
+    /* A sample of `key` that the program measured: `kind` PLUMB_SAMPLE_HOST or _DEVICE. It has no
+     * place in time. Those of collectors are events in lanes as well, and are not passed. */
     void (*measured)(void *self, const struct plumb_trace_state *s, uint64_t key, uint32_t kind,
                      uint64_t ns);
 };

@@ -24,37 +24,75 @@ static struct plumb_breakdown_row *grow(struct plumb_breakdown *b)
     return rows;
 }
 
-static struct plumb_breakdown_row *row_of(struct plumb_breakdown *b, uint32_t node)
+static struct plumb_breakdown_row *row_of(struct plumb_breakdown *b, uint32_t id, const char *name)
 {
-    uint64_t known = plumb_map_get(&b->row_of, node);
+    uint64_t known = plumb_map_get(&b->row_of, id);
     if (known)
         return &b->rows[known - 1];
-    if ((b->count == b->cap && !grow(b)) || plumb_map_put(&b->row_of, node, b->count + 1) < 0) {
+    if ((b->count == b->cap && !grow(b)) || plumb_map_put(&b->row_of, id, b->count + 1) < 0) {
         b->lost++;
         return NULL;
     }
-    b->rows[b->count] = (struct plumb_breakdown_row){.node = node};
+    b->rows[b->count] = (struct plumb_breakdown_row){.id = id, .name = name};
     return &b->rows[b->count++];
 }
 
-void plumb_breakdown_host(struct plumb_breakdown *b, uint32_t node, uint64_t total_ns,
-                          uint64_t self_ns)
+static const char *common(const char *a, const char *b)
 {
-    struct plumb_breakdown_row *r = row_of(b, node);
-    if (!r)
-        return;
-    r->host_count++;
-    r->host_total_ns += total_ns;
-    r->host_self_ns += self_ns;
+    return a && b && (a == b || strcmp(a, b) == 0) ? a : NULL;
 }
 
-void plumb_breakdown_device(struct plumb_breakdown *b, uint32_t node, uint64_t ns)
+static void compare(struct plumb_breakdown_alike *all, const char *grid, const char *shape,
+                    int64_t step)
 {
-    struct plumb_breakdown_row *r = row_of(b, node);
+    bool first = !all->begun;
+    all->grid = first ? grid : common(all->grid, grid);
+    all->shape = first ? shape : common(all->shape, shape);
+    all->has_step = step >= 0 && (first || (all->has_step && all->step == step));
+    all->step = step;
+    all->begun = true;
+}
+
+void plumb_breakdown_op(struct plumb_breakdown *b, uint32_t node, uint64_t total_ns,
+                        uint64_t self_ns, int64_t step)
+{
+    struct plumb_breakdown_row *r = row_of(b, node, NULL);
     if (!r)
         return;
-    r->device_count++;
-    r->device_ns += ns;
+    r->op_count++;
+    r->op_total_ns += total_ns;
+    r->op_self_ns += (int64_t)self_ns;
+    compare(&r->op, NULL, NULL, step);
+}
+
+/* Adds the kernel to the operator that called it. */
+static void add_to_caller(struct plumb_breakdown_row *r, const struct plumb_breakdown_kernel *k)
+{
+    if (k->where == PLUMB_BREAKDOWN_HOST)
+        r->op_self_ns -= (int64_t)k->ns;
+    else
+        r->op_device_ns += k->ns;
+    if (k->where == PLUMB_BREAKDOWN_CUDA)
+        r->op_cuda_ns += k->ns;
+}
+
+void plumb_breakdown_kernel(struct plumb_breakdown *b, const struct plumb_breakdown_kernel *k)
+{
+    struct plumb_breakdown_row *r = k->caller ? row_of(b, k->caller, NULL) : NULL;
+    if (r)
+        add_to_caller(r, k);
+    if (!(r = row_of(b, k->id, k->name)))
+        return;
+    r->count++;
+    if (k->where == PLUMB_BREAKDOWN_HOST)
+        r->host_ns += k->ns;
+    else
+        r->device_ns += k->ns;
+    if (k->where == PLUMB_BREAKDOWN_CUDA)
+        r->cuda_ns += k->ns;
+    b->device |= k->where != PLUMB_BREAKDOWN_HOST;
+    b->cuda |= k->where == PLUMB_BREAKDOWN_CUDA;
+    compare(&r->kernel, k->grid, k->shape, k->step);
 }
 
 void plumb_breakdown_run(struct plumb_breakdown *b, uint64_t ns)
@@ -63,23 +101,35 @@ void plumb_breakdown_run(struct plumb_breakdown *b, uint64_t ns)
     b->run_ns += ns;
 }
 
-static int descending(uint64_t a, uint64_t b, uint32_t node_a, uint32_t node_b)
+/* ---- The file -------------------------------------------------------------------------------- */
+
+static uint64_t op_ns(const struct plumb_breakdown_row *r)
+{
+    return r->op_count && r->op_self_ns > 0 ? (uint64_t)r->op_self_ns : 0;
+}
+
+static uint64_t kernel_ns(const struct plumb_breakdown_row *r)
+{
+    return r->host_ns + r->device_ns;
+}
+
+static int descending(uint64_t a, uint64_t b, uint32_t id_a, uint32_t id_b)
 {
     if (a != b)
         return a < b ? 1 : -1;
-    return node_a < node_b ? -1 : node_a > node_b; /* in the order of first sight */
+    return id_a < id_b ? -1 : id_a > id_b; /* in the order of first sight */
 }
 
-static int by_host(const void *a, const void *b)
+static int by_op(const void *a, const void *b)
 {
     const struct plumb_breakdown_row *x = a, *y = b;
-    return descending(x->host_self_ns, y->host_self_ns, x->node, y->node);
+    return descending(op_ns(x), op_ns(y), x->id, y->id);
 }
 
-static int by_device(const void *a, const void *b)
+static int by_kernel(const void *a, const void *b)
 {
     const struct plumb_breakdown_row *x = a, *y = b;
-    return descending(x->device_ns, y->device_ns, x->node, y->node);
+    return descending(kernel_ns(x), kernel_ns(y), x->id, y->id);
 }
 
 static void put_ms(struct plumb_json *j, const char *key, uint64_t ns)
@@ -88,45 +138,74 @@ static void put_ms(struct plumb_json *j, const char *key, uint64_t ns)
     plumb_json_fixed(j, (double)ns * 1e-6, 2);
 }
 
+static void put_ms_if(struct plumb_json *j, const char *key, uint64_t ns, bool known)
+{
+    if (known) {
+        put_ms(j, key, ns);
+        return;
+    }
+    plumb_json_key(j, key);
+    plumb_json_null(j);
+}
+
 static void put_u64(struct plumb_json *j, const char *key, uint64_t n)
 {
     plumb_json_key(j, key);
     plumb_json_u64(j, n);
 }
 
-static void put_row(struct plumb_json *j, const struct plumb_breakdown_row *r, bool device,
+static void put_text(struct plumb_json *j, const char *key, const char *text)
+{
+    plumb_json_key(j, key);
+    plumb_json_str(j, text); /* NULL: null */
+}
+
+static void put_row(struct plumb_json *j, const struct plumb_breakdown *b,
+                    const struct plumb_breakdown_row *r, bool kernel,
                     const struct plumb_breakdown_head *head)
 {
+    const struct plumb_breakdown_alike *all = kernel ? &r->kernel : &r->op;
+    uint64_t ns = kernel ? kernel_ns(r) : op_ns(r), count = kernel ? r->count : r->op_count;
     plumb_json_object_inline(j);
-    plumb_json_key(j, "name");
-    plumb_json_str(j, head->name_of(head->arg, r->node));
-    put_ms(j, "ms", device ? r->device_ns : r->host_self_ns);
-    put_ms(j, "cuda_ms", r->device_ns);
-    put_ms(j, "cpu_ms", r->host_self_ns);
-    if (!device)
-        put_ms(j, "cpu_total_ms", r->host_total_ns);
-    put_u64(j, "count", device ? r->device_count : r->host_count);
+    put_text(j, "name", r->name ? r->name : head->name_of(head->arg, r->id));
+    put_ms(j, "ms", ns);
+    put_ms_if(j, "cuda_ms", kernel ? r->cuda_ns : r->op_cuda_ns, b->cuda);
+    put_ms(j, "cpu_ms", kernel ? r->host_ns : ns);
+    put_ms_if(j, "device_ms", kernel ? r->device_ns : r->op_device_ns, b->device);
+    put_u64(j, "count", count);
+    plumb_json_key(j, "mean_us");
+    plumb_json_fixed(j, (double)ns * 1e-3 / (double)count, 3);
+    put_text(j, "grid", all->grid);
+    put_text(j, "shape", all->shape);
+    put_text(j, "stage", head->name);
+    plumb_json_key(j, "step");
+    if (all->has_step)
+        plumb_json_i64(j, all->step);
+    else
+        plumb_json_null(j);
+    if (!kernel)
+        put_ms(j, "cpu_total_ms", r->op_total_ns);
     plumb_json_object_end(j);
 }
 
 /* One of the two lists, which `rows` are sorted for. */
-static void put_list(struct plumb_json *j, const struct plumb_breakdown *b, bool device,
+static void put_list(struct plumb_json *j, const struct plumb_breakdown *b, bool kernels,
                      const struct plumb_breakdown_head *head)
 {
     uint64_t total = 0;
     uint32_t kept = 0;
     for (; kept < b->count; kept++) {
-        uint64_t ns = device ? b->rows[kept].device_ns : b->rows[kept].host_self_ns;
+        uint64_t ns = kernels ? kernel_ns(&b->rows[kept]) : op_ns(&b->rows[kept]);
         if (ns < SHORTEST_NS)
             break;
         total += ns;
     }
-    put_ms(j, device ? "total_kernel_time_ms" : "total_host_time_ms", total);
-    put_u64(j, device ? "num_kernels" : "num_host_ops", kept);
-    plumb_json_key(j, device ? "top_kernels" : "top_host_ops");
+    put_ms(j, kernels ? "total_kernel_time_ms" : "total_op_time_ms", total);
+    put_u64(j, kernels ? "num_kernels" : "num_ops", kept);
+    plumb_json_key(j, kernels ? "top_kernels" : "top_ops");
     plumb_json_array(j);
     for (uint32_t i = 0; i < kept && i < PLUMB_BREAKDOWN_TOP; i++)
-        put_row(j, &b->rows[i], device, head);
+        put_row(j, b, &b->rows[i], kernels, head);
     plumb_json_array_end(j);
 }
 
@@ -141,10 +220,10 @@ void plumb_breakdown_write(struct plumb_breakdown *b, const struct plumb_breakdo
     plumb_json_key(&j, "rank");
     plumb_json_i64(&j, head->rank);
     if (b->count)
-        qsort(b->rows, b->count, sizeof *b->rows, by_device);
+        qsort(b->rows, b->count, sizeof *b->rows, by_kernel);
     put_list(&j, b, true, head);
     if (b->count)
-        qsort(b->rows, b->count, sizeof *b->rows, by_host);
+        qsort(b->rows, b->count, sizeof *b->rows, by_op);
     put_list(&j, b, false, head);
     plumb_map_clear(&b->row_of); /* of the order before */
     put_u64(&j, "runs", b->runs);

@@ -286,6 +286,12 @@ static size_t add_args(const struct plumb_drain_lane *l, struct plumb_pf_arg *ar
     return n;
 }
 
+/* Whether a flow leads to it. Work on the host has one too, but was not launched. */
+static bool is_launched(const struct plumb_drain_lane *l, const struct plumb_live_event *v)
+{
+    return v->flow != 0 && l->live->kind != PLUMB_LANE_OF_HOST;
+}
+
 static void put_span(struct plumb_drain_lane *l, const struct plumb_drain_entry *x)
 {
     const struct plumb_live_event *v = x->event;
@@ -297,7 +303,7 @@ static void put_span(struct plumb_drain_lane *l, const struct plumb_drain_entry 
     e.ns = begin;
     e.name = waits ? NAME_WAITS + v->node : v->name ? v->name : NAME_NODES + v->node;
     e.category = v->node ? (uint32_t)(v->group & 0xff) + 1 : 0;
-    e.ending_count = v->flow != 0 && !waits;
+    e.ending_count = is_launched(l, v) && !waits;
     e.arg_count = add_args(l, args, x);
     put(l, &e);
     e = (struct plumb_pf_event){.type = PLUMB_PF_END, .track = e.track};
@@ -328,7 +334,7 @@ static void put_point(struct plumb_drain_lane *l, const struct plumb_drain_entry
                                .track = marks_track(l),
                                .name = v->name ? v->name : NAME_NODES + v->node,
                                .flows = flow ? &v->length : &v->flow,
-                               .flow_count = flow ? v->length != 0 : v->flow != 0,
+                               .flow_count = flow ? v->length != 0 : is_launched(l, v),
                                .args = args};
     e.arg_count = add_args(l, args, x);
     put(l, &e);
@@ -351,6 +357,45 @@ static void put_entry(struct plumb_drain_lane *l, const struct plumb_drain_entry
     default:
         break; /* of a newer version, or damaged */
     }
+}
+
+/* The text of the event's argument; NULL: it has none of this name. */
+static const char *text_arg(const struct plumb_drain_lane *l, const struct plumb_live_event *v,
+                            const char *key)
+{
+    for (uint32_t i = 0; i < v->args && i < PLUMB_EVENT_ARGS; i++) {
+        uint64_t position = v->seq + i / PLUMB_LANE_ARGS; /* seq is its own + 1 */
+        const struct plumb_live_event_args *from = &l->slots[position & (l->live->slots - 1)].args;
+        uint32_t k = i % PLUMB_LANE_ARGS;
+        if (from->arg[k].type == 3 && strcmp(name_text(l->file, from->arg[k].key), key) == 0)
+            return name_text(l->file, (uint32_t)from->arg[k].value);
+    }
+    return NULL;
+}
+
+static void pass_on(const struct plumb_lane_drain *d, const struct plumb_drain_lane *l,
+                    const struct plumb_drain_entry *x)
+{
+    const struct plumb_live_event *v = x->event;
+    const struct plumb_live_view *s = &l->file->source;
+    struct plumb_lane_work work = {.flow = v->flow,
+                                   .begin_ns = x->begin,
+                                   .end_ns = x->end,
+                                   .name_id = v->name,
+                                   .node = v->node,
+                                   .lane_id = (uint32_t)(l - d->lanes),
+                                   .tid = v->tid,
+                                   .step = v->step,
+                                   .host = l->live->kind == PLUMB_LANE_OF_HOST};
+    if (!d->also || !v->flow || v->kind != PLUMB_EVENT_SPAN ||
+        l->live->kind == PLUMB_LANE_OF_VALUES)
+        return;
+    work.name = v->name ? name_text(l->file, v->name) : plumb_live_node_name(s, v->node);
+    work.lane = plumb_live_text(s, l->live->name_off);
+    work.device = plumb_live_text(s, l->live->device_off);
+    work.grid = text_arg(l, v, "grid");
+    work.shape = text_arg(l, v, "shapes");
+    d->also(d->also_arg, &work);
 }
 
 /* Writes an instant for `n` events that are not in the file, after the lane's events so far. */
@@ -513,8 +558,10 @@ static uint32_t take(struct plumb_lane_drain *d, struct plumb_drain_lane *l, boo
     if (whole || PLUMB_LOAD(l->live->dropped) != l->live->told_dropped)
         start(d, l);
     qsort(d->sorted, whole, sizeof *d->sorted, by_begin);
-    for (size_t i = 0; i < whole && !l->file->failed; i++)
+    for (size_t i = 0; i < whole && !l->file->failed; i++) {
         put_entry(l, &d->sorted[i]);
+        pass_on(d, l, &d->sorted[i]);
+    }
     if (l->ready)
         put_dropped(l, whole ? d->sorted[whole - 1].end : l->seq.last_ns);
     d->events += whole;

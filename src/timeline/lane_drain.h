@@ -16,6 +16,7 @@
 #ifndef PLUMB_TIMELINE_LANE_DRAIN_H
 #define PLUMB_TIMELINE_LANE_DRAIN_H
 
+#include "timeline/lane_work.h"
 #include "timeline/perfetto.h"
 
 struct plumb_drain_lane;
@@ -29,6 +30,9 @@ struct plumb_lane_drain {
     union plumb_live_slot *copy; /* ring mode: of the largest queue so far */
     size_t copy_cap;
     uint64_t events; /* written */
+    /* Set by the caller, or NULL: gets each piece of work whose launch is known as well. */
+    void (*also)(void *arg, const struct plumb_lane_work *work);
+    void *also_arg;
 };
 
 /* Takes the events that the queues hold now. `last`: no thread emits any more, and positions that

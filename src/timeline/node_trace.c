@@ -9,13 +9,15 @@
 #include "base/atomic.h"
 #include "base/error.h"
 #include "base/pages.h"
+#include "timeline/node_launch.h"
 #include "timeline/node_match.h"
 #include "timeline/node_trace_parts.h"
 
 enum {
     UNKNOWN = 0,
     PLAIN = 1,
-    FILES = 2 /* what number f + FILES says: file f */
+    FILES = 2,         /* what number f + FILES says: file f */
+    LANE_TID = 1 << 24 /* of the first lane, and of a device as a process: beyond all threads */
 };
 
 struct plumb_node_trace {
@@ -27,6 +29,7 @@ struct plumb_node_trace {
     uint64_t text_bytes, event, last_ns;
     struct plumb_out line;
     struct plumb_node_match match;
+    struct plumb_launches launches;
 };
 
 /* ---- Files of nodes -------------------------------------------------------------------------- */
@@ -43,6 +46,7 @@ static uint16_t look_up(struct plumb_node_trace *s, uint32_t node)
     }
     plumb_node_file_open(f, &s->o, node, &s->line);
     s->text_bytes += f->text_bytes;
+    f->index = s->count;
     s->files[s->count] = f;
     PLUMB_RELEASE(s->count, s->count + 1);
     return (uint16_t)(s->count - 1 + FILES);
@@ -98,6 +102,7 @@ void plumb_node_track_open(struct plumb_node_track *track, struct plumb_node_tra
 {
     memset(track, 0, sizeof *track);
     track->set = set;
+    track->frames[0].step = -1;
     track->tid = tid;
     snprintf(track->name, sizeof track->name, "%s", name ? name : "");
 }
@@ -117,7 +122,7 @@ void plumb_node_track_begin(struct plumb_node_track *track, uint32_t node, uint6
     if (track->depth == PLUMB_NODE_DEPTH)
         return;
     f = &track->frames[++track->depth];
-    *f = (struct plumb_node_frame){.begin_ns = ns, .node = node};
+    *f = (struct plumb_node_frame){.begin_ns = ns, .node = node, .step = f[-1].step};
     f->up = file_of(track->set, node) ? track->depth : f[-1].up;
 }
 
@@ -138,20 +143,31 @@ static void put_line(struct plumb_node_trace *s, struct plumb_node_file *f,
     s->text_bytes += line->used;
 }
 
-static void name_thread(struct plumb_node_track *track, struct plumb_node_file *f)
+static void put_meta(struct plumb_node_trace *s, struct plumb_node_file *f,
+                     enum plumb_chrome_meta what, int64_t pid, int64_t tid, const char *name)
 {
-    struct plumb_node_trace *s = track->set;
     unsigned char text[1024];
     struct plumb_out out = {text, sizeof text, 0};
-    uint64_t key = (uint64_t)track->tid + 1;
+    if (plumb_chrome_meta(&out, what, pid, tid, name, 0))
+        put_line(s, f, &out);
+}
+
+/* Once in a file. */
+static void name_row(struct plumb_node_trace *s, struct plumb_node_file *f, int64_t pid,
+                     int64_t tid, const char *name)
+{
+    plumb_map_put(&f->threads, (uint64_t)tid + 1, 1);
+    put_meta(s, f, PLUMB_CHROME_THREAD_NAME, pid, tid, name);
+}
+
+static void name_thread(struct plumb_node_track *track, struct plumb_node_file *f)
+{
     char name[96];
-    if (plumb_map_get(&f->threads, key))
+    if (plumb_map_get(&f->threads, (uint64_t)track->tid + 1))
         return;
-    plumb_map_put(&f->threads, key, 1);
     snprintf(name, sizeof name, "thread %lld%s%s%s", (long long)track->tid,
              track->name[0] ? " (" : "", track->name, track->name[0] ? ")" : "");
-    if (plumb_chrome_meta(&out, PLUMB_CHROME_THREAD_NAME, s->o.pid, track->tid, name, 0))
-        put_line(s, f, &out);
+    name_row(track->set, f, track->set->o.pid, track->tid, name);
 }
 
 /* Whether the innermost span's node is around itself: then the run is part of that one. */
@@ -213,8 +229,8 @@ void plumb_node_track_end(struct plumb_node_track *track, uint64_t ns, const cha
         written = true;
         name_thread(track, file);
         put_line(s, file, &s->line);
-        plumb_breakdown_host(&file->breakdown, f->node, took,
-                             took > f->child_ns ? took - f->child_ns : 0);
+        plumb_breakdown_op(&file->breakdown, f->node, took,
+                           took > f->child_ns ? took - f->child_ns : 0, f->step);
         if (file->node == f->node && is_outermost(track))
             plumb_breakdown_run(&file->breakdown, took);
     }
@@ -227,10 +243,116 @@ void plumb_node_track_end(struct plumb_node_track *track, uint64_t ns, const cha
 
 void plumb_node_track_device(struct plumb_node_track *track, uint32_t node, uint64_t ns)
 {
+    const struct plumb_node_frame *f = &track->frames[track->depth];
+    struct plumb_breakdown_kernel k = {.id = node,
+                                       .caller = track->depth ? f->node : 0,
+                                       .step = f->step,
+                                       .where = PLUMB_BREAKDOWN_DEVICE,
+                                       .ns = ns};
     struct walk w = walk_of(track);
     struct plumb_node_file *file;
     while ((file = next_file(&w)) != NULL)
-        plumb_breakdown_device(&file->breakdown, node, ns);
+        plumb_breakdown_kernel(&file->breakdown, &k);
+}
+
+/* ---- Work of lanes --------------------------------------------------------------------------- */
+
+/* A device is a process of its own, as in exports. */
+static int64_t pid_of(const struct plumb_node_trace *s, const struct plumb_lane_work *work)
+{
+    bool device = !work->host && work->device[0];
+    return device ? LANE_TID + (int64_t)(plumb_hash_text(work->device) % LANE_TID) : s->o.pid;
+}
+
+static void write_work(struct plumb_node_trace *s, const struct plumb_lane_work *work)
+{
+    struct plumb_chrome_arg args[5];
+    struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
+                                   .category = work->host ? "cpu_op" : "kernel",
+                                   .name = work->name,
+                                   .pid = pid_of(s, work),
+                                   .tid = LANE_TID + (int64_t)work->lane_id,
+                                   .ns = work->begin_ns,
+                                   .dur_ns = work->end_ns - work->begin_ns,
+                                   .args = args};
+    const char *const keys[] = {"grid", "shapes", "node"};
+    const char *const texts[] = {work->grid, work->shape,
+                                 work->node ? s->o.name_of(s->o.arg, work->node) : NULL};
+    for (size_t i = 0; i < 3; i++)
+        if (texts[i])
+            args[e.arg_count++] =
+                (struct plumb_chrome_arg){keys[i], PLUMB_CHROME_TEXT, {.text = texts[i]}};
+    if (work->step >= 0)
+        args[e.arg_count++] =
+            (struct plumb_chrome_arg){"step", PLUMB_CHROME_I64, {.i64 = work->step}};
+    if (work->host) /* it took time of the thread whose spans are around it */
+        args[e.arg_count++] =
+            (struct plumb_chrome_arg){"tid", PLUMB_CHROME_I64, {.i64 = work->tid}};
+    s->line.used = 0;
+    plumb_chrome_event(&s->line, &e);
+}
+
+static void name_lane(struct plumb_node_trace *s, struct plumb_node_file *f,
+                      const struct plumb_lane_work *work)
+{
+    int64_t pid = pid_of(s, work);
+    if (plumb_map_get(&f->threads, LANE_TID + (uint64_t)work->lane_id + 1))
+        return;
+    if (pid != s->o.pid)
+        put_meta(s, f, PLUMB_CHROME_PROCESS_NAME, pid, 0, work->device);
+    name_row(s, f, pid, LANE_TID + (int64_t)work->lane_id, work->lane);
+}
+
+static struct plumb_breakdown_kernel kernel_of(const struct plumb_lane_work *work)
+{
+    bool cuda = strncmp(work->device, "cuda", 4) == 0;
+    return (struct plumb_breakdown_kernel){
+        .id = work->name_id ? PLUMB_BREAKDOWN_NAMED | work->name_id : work->node,
+        .name = work->name_id ? work->name : NULL,
+        .caller = work->node,
+        .grid = work->grid,
+        .shape = work->shape,
+        .step = work->step,
+        .where = work->host ? PLUMB_BREAKDOWN_HOST
+                 : cuda     ? PLUMB_BREAKDOWN_CUDA
+                            : PLUMB_BREAKDOWN_DEVICE,
+        .ns = work->end_ns - work->begin_ns};
+}
+
+/* plumb_launch_fn */
+static void take_work(void *arg, const struct plumb_lane_work *work, uint32_t set)
+{
+    struct plumb_node_trace *s = arg;
+    const struct plumb_breakdown_kernel k = kernel_of(work);
+    if (set && work->end_ns > s->last_ns)
+        s->last_ns = work->end_ns;
+    if (set)
+        write_work(s, work);
+    for (; set; set = s->launches.sets[set].rest) {
+        struct plumb_node_file *f = s->files[s->launches.sets[set].file];
+        name_lane(s, f, work);
+        put_line(s, f, &s->line);
+        plumb_breakdown_kernel(&f->breakdown, &k);
+    }
+}
+
+void plumb_node_track_launch(struct plumb_node_track *track, uint64_t flow)
+{
+    struct plumb_node_trace *s = track->set;
+    struct walk w = walk_of(track);
+    struct plumb_node_file *file;
+    uint32_t set = 0;
+    if (!(flow >> 63)) /* of a context, which no work has */
+        return;
+    while ((file = next_file(&w)) != NULL)
+        set = plumb_launch_set(&s->launches, file->index, set);
+    plumb_launch_known(&s->launches, flow, set, take_work, s);
+}
+
+void plumb_node_trace_work(struct plumb_node_trace *set, const struct plumb_lane_work *work)
+{
+    if (work->name_id || work->node)
+        plumb_launch_work(&set->launches, work, take_work, set);
 }
 
 /* ---- The set --------------------------------------------------------------------------------- */
@@ -247,6 +369,7 @@ static void forget(struct plumb_node_trace *s)
     if (s->line.base)
         plumb_pages_unmap(s->line.base, s->line.size);
     plumb_node_match_fini(&s->match);
+    plumb_launches_fini(&s->launches);
     plumb_pages_unmap(s, sizeof *s);
 }
 
@@ -280,7 +403,7 @@ int plumb_node_trace_open(struct plumb_node_trace **out, const struct plumb_node
 static void tell(const struct plumb_node_trace *s, struct plumb_buf *told)
 {
     const struct plumb_node_match *m = &s->match;
-    uint64_t left_out = 0;
+    uint64_t left_out = 0, lost = s->o.filtered ? 0 : plumb_launches_lost(&s->launches);
     for (uint32_t i = 0; i < m->patterns; i++)
         if (!m->matched[i])
             plumb_buf_printf(told, "PLUMB_TRACE_NODES: no node that ran matches '%s'\n",
@@ -298,6 +421,11 @@ static void tell(const struct plumb_node_trace *s, struct plumb_buf *told)
                          "PLUMB_TRACE_NODES: the traces of single nodes lack %llu spans, beyond "
                          "their bound (PLUMB_TRACE_MAX); the breakdowns have them\n",
                          (unsigned long long)left_out);
+    if (lost)
+        plumb_buf_printf(told,
+                         "PLUMB_TRACE_NODES: %llu kernels are in no file of a node: their launches "
+                         "are not in the trace\n",
+                         (unsigned long long)lost);
 }
 
 int plumb_node_trace_close(struct plumb_node_trace *set, struct plumb_buf *told, plumb_error *err)

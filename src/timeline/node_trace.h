@@ -1,6 +1,7 @@
 /* node_trace.h: trace files of single nodes (PLUMB_TRACE_NODES): two for each node whose name a
  * pattern matches. <node>_rank<R>.trace.json.gz has its runs and the spans inside them, on its
- * thread and on those that worked for it. <node>_rank<R>.breakdown.json: see model/breakdown.h.
+ * thread and on those that worked for it, and the work of collectors that was launched there, each
+ * lane as a thread of its own. <node>_rank<R>.breakdown.json: see model/breakdown.h.
  * Selected nodes may nest, in others and in themselves: each file has a run once.
  *
  * Spans go in when they end, as a line of text in a file of the node (*.part), which is compressed
@@ -17,6 +18,7 @@
 #include "base/buf.h"
 #include "codec/chrome.h"
 #include "model/breakdown.h"
+#include "timeline/lane_work.h"
 
 enum {
     PLUMB_NODE_FILES = 256, /* nodes with files; those met later have none, which is said */
@@ -35,6 +37,7 @@ struct plumb_node_trace_options {
     uint64_t base_unix_ns;   /* what times are added to */
     uint64_t max_text_bytes; /* of all files, uncompressed */
     uint32_t nodes_max;      /* numbers of nodes are below */
+    bool filtered;           /* the tracks lack some launches on purpose */
     const char *(*name_of)(void *arg, uint32_t node);
     void *arg;
 };
@@ -52,8 +55,8 @@ struct plumb_node_track {
     struct plumb_node_frame {
         uint64_t begin_ns, child_ns;
         uint32_t node;
-        bool has_child, has_step;
-        int64_t step;
+        bool has_child, has_step; /* `has_step`: it differs from that around it */
+        int64_t step;             /* -1: none */
         uint32_t up; /* depth of the innermost frame around it, or itself, that has a file */
     } frames[PLUMB_NODE_DEPTH + 1];
 };
@@ -74,6 +77,10 @@ void plumb_node_track_end(struct plumb_node_track *track, uint64_t ns, const cha
                           const struct plumb_chrome_arg *args, size_t arg_count);
 /* A device has worked for `ns` for `node`, inside what is open. */
 void plumb_node_track_device(struct plumb_node_track *track, uint32_t node, uint64_t ns);
+/* Work of a lane is launched, or begins on the host, inside what is open: that with this flow. */
+void plumb_node_track_launch(struct plumb_node_track *track, uint64_t flow);
+/* The work itself; its launch may still come. */
+void plumb_node_trace_work(struct plumb_node_trace *set, const struct plumb_lane_work *work);
 
 /* Finishes the files and frees all. `told` gets notes for the user, a sentence each, ended by
  * newlines: patterns that no node matched, nodes without files, texts at their bound. Returns the

@@ -9,8 +9,8 @@
 enum { PLUMB_NODE_BUFFER = 16 * 1024 };
 
 struct plumb_node_file {
-    uint32_t node;
-    int error; /* an errno: nothing is written any more */
+    uint32_t node, index; /* `index` among the files */
+    int error;            /* an errno: nothing is written any more */
     uint64_t text_bytes;
     uint64_t left_out;
     uint64_t event;           /* the last that was written */

@@ -121,8 +121,8 @@ static void nested_nodes_each_have_their_own(void **state)
     assert_non_null(strstr(text, "\"name\": \"a\""));
     assert_non_null(strstr(text, "\"rank\": 3"));
     assert_non_null(strstr(text, "\"num_kernels\": 0"));
-    assert_non_null(strstr(text, "\"total_host_time_ms\": 20.00"));
-    assert_non_null(strstr(text, "\"num_host_ops\": 3"));
+    assert_non_null(strstr(text, "\"total_op_time_ms\": 20.00"));
+    assert_non_null(strstr(text, "\"num_ops\": 3"));
     assert_non_null(strstr(text, "\"runs\": 1"));
     assert_non_null(strstr(text, "\"run_time_ms\": 20.00"));
     /* a: 20 - 1 - 4 of its own; c: 1 + 2; block.0: 4 - 2. */
@@ -148,7 +148,7 @@ static void a_node_inside_itself_is_there_once(void **state)
     told_by(set, 1);
     assert_int_equal(occurrences(text_of("a_rank3.trace.json.gz"), "\"ph\":\"X\""), 3);
     assert_non_null(strstr(text_of("a_rank3.breakdown.json"), "\"runs\": 1"));
-    assert_non_null(strstr(text_of("a_rank3.breakdown.json"), "\"total_host_time_ms\": 5.00"));
+    assert_non_null(strstr(text_of("a_rank3.breakdown.json"), "\"total_op_time_ms\": 5.00"));
 }
 
 static void who_works_for_a_node_is_in_its_file(void **state)
@@ -167,7 +167,7 @@ static void who_works_for_a_node_is_in_its_file(void **state)
     told_by(set, 2);
     assert_int_equal(occurrences(text_of("a_rank3.trace.json.gz"), "\"ph\":\"X\""), 1);
     assert_non_null(strstr(text_of("a_rank3.breakdown.json"), "\"num_kernels\": 1"));
-    assert_non_null(strstr(text_of("a_rank3.breakdown.json"), "\"cuda_ms\": 2.00"));
+    assert_non_null(strstr(text_of("a_rank3.breakdown.json"), "\"device_ms\": 2.00"));
     assert_non_null(strstr(text_of("c_rank3.breakdown.json"), "\"runs\": 1"));
 }
 
@@ -185,7 +185,7 @@ static void short_rows_are_dropped_and_the_list_is_cut(void **state)
     plumb_node_track_end(&l, 100000000, "inference", NULL, 0);
     told_by(set, 1);
     text = text_of("a_rank3.breakdown.json");
-    assert_non_null(strstr(text, "\"num_host_ops\": 61"));
+    assert_non_null(strstr(text, "\"num_ops\": 61"));
     assert_int_equal(occurrences(text, "cpu_total_ms"), 50);
     assert_null(strstr(text, "n165"));
     /* The longest first. */

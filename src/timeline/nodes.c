@@ -176,6 +176,21 @@ static void on_end_more(void *self, const struct plumb_trace_state *s,
         plumb_live_phase_name(&l->all->file->source, plumb_key_group(f->key) & 0xff), args, n);
 }
 
+static void on_launch(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint64_t flow)
+{
+    struct node_track *l = self;
+    (void)s;
+    (void)ticks;
+    if (l->track.depth == 0)
+        plumb_node_track_path(&l->track, l->state.path, l->state.path_depth);
+    plumb_node_track_launch(&l->track, flow);
+}
+
+static void on_within(void *self, const struct plumb_trace_state *s, uint64_t flow)
+{
+    on_launch(self, s, 0, flow);
+}
+
 static void on_measured(void *self, const struct plumb_trace_state *s, uint64_t key, uint32_t kind,
                         uint64_t ns)
 {
@@ -200,6 +215,8 @@ static const struct plumb_trace_sink sink = {
     .end = on_end,
     .begin_more = on_begin_more,
     .end_more = on_end_more,
+    .flow = on_launch,
+    .within = on_within,
     .measured = on_measured,
     .gap = on_gap,
 };
@@ -243,6 +260,11 @@ void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t track,
     plumb_trace_slot(&d, slot);
 }
 
+void plumb_trace_nodes_work(struct plumb_trace_nodes *n, const struct plumb_lane_work *work)
+{
+    plumb_node_trace_work(n->set, work);
+}
+
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
 int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_trace_file *file,
@@ -259,6 +281,7 @@ int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_tr
                                          .base_unix_ns = s->h->start.unix_ns,
                                          .max_text_bytes = 4 * s->h->trace.max_bytes,
                                          .nodes_max = 1 << PLUMB_NODE_BITS,
+                                         .filtered = filter != NULL,
                                          .name_of = name_in,
                                          .arg = (void *)(uintptr_t)s};
     int rc;

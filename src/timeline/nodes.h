@@ -26,6 +26,8 @@ int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_tr
 /* A slot of the thread block whose track has the number `track`; a gap: spans were dropped. */
 void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t track,
                             const struct plumb_trace_slot *slot);
+/* A piece of work of a collector; before its launch is read or after it. */
+void plumb_trace_nodes_work(struct plumb_trace_nodes *n, const struct plumb_lane_work *work);
 /* As plumb_node_trace_close(). */
 int plumb_trace_nodes_close(struct plumb_trace_nodes *n, struct plumb_buf *told, plumb_error *err);
 void plumb_trace_nodes_drop(struct plumb_trace_nodes *n);

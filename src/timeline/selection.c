@@ -8,6 +8,11 @@ static void second_reading(void *arg, uint32_t track, const struct plumb_trace_s
     plumb_trace_nodes_slot(arg, track, slot);
 }
 
+static void work_of_lanes(void *arg, const struct plumb_lane_work *work)
+{
+    plumb_trace_nodes_work(arg, work);
+}
+
 static bool is_in_steps(const struct plumb_trace_filter *self, const struct plumb_trace_state *s,
                         const struct plumb_trace_frame *f)
 {
@@ -56,6 +61,8 @@ int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live 
     if (p->nodes) {
         t->also = second_reading;
         t->also_arg = p->nodes;
+        t->drain.also = work_of_lanes;
+        t->drain.also_arg = p->nodes;
     }
     return rc < 0 ? rc : nodes;
 }

@@ -342,7 +342,8 @@ static void count_kernels(struct search *s, size_t n)
 
 static bool is_own(const struct plumb_table *t)
 {
-    return t->plumb || plumb_table_fact(t, "plumb.version") != NULL;
+    return t->plumb || plumb_table_fact(t, "plumb.version") != NULL ||
+           plumb_table_fact(t, "plumb.node") != NULL; /* the trace of a single node */
 }
 
 static bool make(struct search *s, size_t n)

@@ -339,6 +339,10 @@ static uint64_t length_ns(const struct entry *e)
     return plumb_ticks_to_ns(length, 1e9 / host_rate(e));
 }
 
+/* The highest bit distinguishes the flow of an origin from flows of contexts, which are ticks and a
+ * thread's number. Alone: of work on the host, which is not launched. */
+static const uint64_t NO_LAUNCH = UINT64_C(1) << 63;
+
 /* Work on the host is in the host time of its node already. */
 static bool is_of_host(const struct plumb_live_lane *l)
 {
@@ -377,7 +381,7 @@ static void describe(struct plumb_live_event *to, const struct entry *e, plumb_c
         .begin = v->begin,
         .length = v->end - v->begin,
         .emitted = e->now,
-        .flow = o && !is_of_host(e->lane) ? o->flow : 0,
+        .flow = o && o->flow != NO_LAUNCH ? o->flow : 0,
         .node = o ? o->node : 0,
         .group = o ? (uint16_t)o->group : 0,
         .tid = o ? o->tid : 0,
@@ -463,7 +467,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
     struct plumb_in in;
     const struct plumb_stage_run *s;
     uint32_t index = plumb_lane_index(lane.id);
-    bool launches = true;
+    bool launches = true, traced;
     if (!plumb_enter(&in, false))
         return;
     s = in.th->stages ? &in.th->stage[in.th->stages - 1] : NULL;
@@ -481,13 +485,15 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
         launches = !is_of_host(l);
         PLUMB_ADD(l->launches, launches);
     }
-    /* The highest bit distinguishes it from flows of contexts, which are ticks and a thread's
-     * number. Work on the host is not launched: its origin only says what is open around it. */
-    out->flow = UINT64_C(1) << 63 |
-                (launches ? __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED) : 0);
+    /* The origin of work on the host only says what is open around it. A flow leads from there to
+     * its event if nodes have files of their own, which must know whose work it is. */
+    traced = plumb_traced(in.th) && (launches || in.run->h->trace.nodes_off);
+    out->flow = NO_LAUNCH;
+    if (launches || traced)
+        out->flow |= __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED);
     if (out->node && launches)
         plumb_device_launched(in, out);
-    if (launches && plumb_traced(in.th))
-        plumb_wide(in, PLUMB_WIDE_FLOW, 0, &out->flow, 2);
+    if (traced)
+        plumb_wide(in, PLUMB_WIDE_FLOW, launches ? 0 : 2, &out->flow, 2);
     plumb_leave(in);
 }
