@@ -1,5 +1,4 @@
-/* labels: notsan
- * TF-24: PLUMB_CAPTURE keeps the inputs of one call of a stage, or of one step, exactly, and the
+/* TF-24: PLUMB_CAPTURE keeps the inputs of one call of a stage, or of one step, exactly, and the
  * stage can be run alone with them; what cannot be kept is named, and the program goes on. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,93 +8,11 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
-#include "record_signatures.h"
+#include "record_capture.h"
 
-#include "isolate/inputs.h"
 #include "tensor/row_major.h"
-
-static char dir[1024];
-
-static void start(const char *capture)
-{
-    setenv("PLUMB_CAPTURE", capture, 1);
-    record_start();
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-}
-
-static int close_run(void **state)
-{
-    unsetenv("PLUMB_CAPTURE");
-    unsetenv("PLUMB_CAPTURE_BYTES");
-    return record_close(state);
-}
-
-/* The text of timing.json, in which the notes are, ends after `finish`. */
-static char *report;
-
-static void finish(void)
-{
-    char path[1100];
-    FILE *f;
-    record_stop();
-    snprintf(path, sizeof path, "%s/timing.json", dir);
-    f = fopen(path, "rb");
-    assert_non_null(f);
-    free(report);
-    report = calloc(1, 1 << 20);
-    assert_non_null(report);
-    assert_true(fread(report, 1, (1 << 20) - 1, f) > 0);
-    fclose(f);
-}
-
-static void noted(const char *line)
-{
-    if (!strstr(report, line))
-        fail_msg("'%s' is not in:\n%.3000s", line, report);
-}
-
-static int make(struct plumb_inputs *out, const char *stage, enum plumb_inputs_mode mode,
-                plumb_error *err)
-{
-    struct plumb_signature s;
-    const struct plumb_inputs_options options = {.mode = mode, .dir = dir, .seed = 1};
-    int rc;
-    record_signatures(&s, dir);
-    rc = plumb_inputs_make(out, signature_stage(&s, stage), &options, err);
-    plumb_signature_fini(&s);
-    return rc;
-}
-
-static void captured(struct plumb_inputs *out, const char *stage)
-{
-    plumb_error err = {0, ""};
-    if (make(out, stage, PLUMB_INPUTS_CAPTURED, &err) < 0)
-        fail_msg("%s", err.message);
-}
-
-static bool is_file(const char *name)
-{
-    char path[1200];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return stat(path, &st) == 0;
-}
-
-static const plumb_value *input(const struct plumb_inputs *inputs, const char *name)
-{
-    for (size_t i = 0; i < inputs->count; i++)
-        if (strcmp(inputs->at[i].name, name) == 0)
-            return &inputs->at[i].value;
-    fail_msg("no input '%s'", name);
-    return NULL;
-}
 
 static void same_tensor(const plumb_value *value, const DLTensor *wanted)
 {
@@ -140,20 +57,20 @@ static void every_element_type_comes_back_bit_by_bit(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (unsigned char)(i * 37 + 11); /* NaN with payloads, bools that are neither */
-    start("kinds");
+    capture_start("kinds");
     {
         PLUMB_STAGE(stage, "kinds");
         for (int i = 0; i < TYPES; i++)
             plumb_stage_input(stage, types[i],
                               fixture_tensor(&t[i], data, types[i], DIMS(2, 3, 4)));
     }
-    finish();
-    captured(&inputs, "kinds");
+    capture_finish();
+    capture_read(&inputs, "kinds");
     assert_int_equal(inputs.count, TYPES);
     assert_int_equal(inputs.captured_count, TYPES);
     assert_int_equal(inputs.step, -1);
     for (int i = 0; i < TYPES; i++)
-        same_tensor(input(&inputs, types[i]), &t[i].dl);
+        same_tensor(capture_input(&inputs, types[i]), &t[i].dl);
     plumb_inputs_fini(&inputs);
 }
 
@@ -174,7 +91,7 @@ static void shapes_and_strides_come_back(void **state)
     fixture_tensor(&t[6], data, "float32", DIMS(7));
     t[6].dl.byte_offset = 40;
     fixture_tensor(&t[7], NULL, "float32", DIMS(0));
-    start("shapes");
+    capture_start("shapes");
     {
         PLUMB_STAGE(stage, "shapes");
         for (int i = 0; i < 8; i++) {
@@ -182,11 +99,11 @@ static void shapes_and_strides_come_back(void **state)
             plumb_stage_input(stage, name, &t[i].dl);
         }
     }
-    finish();
-    captured(&inputs, "shapes");
+    capture_finish();
+    capture_read(&inputs, "shapes");
     for (int i = 0; i < 8; i++) {
         char name[] = {(char)('a' + i), 0};
-        same_tensor(input(&inputs, name), &t[i].dl);
+        same_tensor(capture_input(&inputs, name), &t[i].dl);
     }
     plumb_inputs_fini(&inputs);
 }
@@ -212,7 +129,7 @@ static void scalars_strings_and_lists_come_back(void **state)
     char name[20];
     (void)state;
     fixture_tensor(&t, data, "float32", DIMS(2, 3));
-    start("values");
+    capture_start("values");
     {
         const plumb_value inner[] = {plumb_value_tensor(&t.dl), plumb_value_null()};
         const plumb_value list[] = {plumb_value_i64(3), plumb_value_list(inner, 2),
@@ -238,34 +155,34 @@ static void scalars_strings_and_lists_come_back(void **state)
         plumb_stage_metadata(stage, "not", plumb_value_i64(1));
         plumb_stage_output(stage, "nor", &t.dl);
     }
-    finish();
-    captured(&inputs, "values");
+    capture_finish();
+    capture_read(&inputs, "values");
     assert_int_equal(inputs.count, 6 + STRINGS + 9);
     for (int i = 0; i < 6; i++) {
         snprintf(name, sizeof name, "real%d", i);
-        assert_memory_equal(&input(&inputs, name)->as.f64, &reals[i], sizeof reals[i]);
+        assert_memory_equal(&capture_input(&inputs, name)->as.f64, &reals[i], sizeof reals[i]);
     }
     for (int i = 0; i < STRINGS; i++) {
-        assert_int_equal(input(&inputs, strings[i])->kind, PLUMB_VALUE_STR);
-        assert_string_equal(input(&inputs, strings[i])->as.str, strings[i]);
+        assert_int_equal(capture_input(&inputs, strings[i])->kind, PLUMB_VALUE_STR);
+        assert_string_equal(capture_input(&inputs, strings[i])->as.str, strings[i]);
     }
-    assert_int_equal(input(&inputs, "low")->as.i64, INT64_MIN);
-    assert_int_equal(input(&inputs, "true")->kind, PLUMB_VALUE_BOOL);
-    assert_int_equal(input(&inputs, "null")->kind, PLUMB_VALUE_NULL);
-    const plumb_value *list = input(&inputs, "list");
+    assert_int_equal(capture_input(&inputs, "low")->as.i64, INT64_MIN);
+    assert_int_equal(capture_input(&inputs, "true")->kind, PLUMB_VALUE_BOOL);
+    assert_int_equal(capture_input(&inputs, "null")->kind, PLUMB_VALUE_NULL);
+    const plumb_value *list = capture_input(&inputs, "list");
     assert_int_equal(list->count, 3);
     assert_int_equal(list->as.list[0].as.i64, 3);
     same_tensor(&list->as.list[1].as.list[0], &t.dl);
     assert_int_equal(list->as.list[1].as.list[1].kind, PLUMB_VALUE_NULL);
     assert_int_equal(list->as.list[2].kind, PLUMB_VALUE_LIST);
     assert_int_equal(list->as.list[2].count, 0);
-    const plumb_field *field = input(&inputs, "mapped")->as.list[0].as.fields;
+    const plumb_field *field = capture_input(&inputs, "mapped")->as.list[0].as.fields;
     assert_string_equal(field[1].name, "a\\b");
     same_tensor(&field[0].value, &t.dl);
-    same_tensor(input(&inputs, "cond.mask"), &t.dl);
-    assert_true(input(&inputs, "cond.a\\b")->as.f64 == 1);
-    same_tensor(input(&inputs, "list[1][0]"), &t.dl);
-    same_tensor(input(&inputs, "__metadata__"), &t.dl);
+    same_tensor(capture_input(&inputs, "cond.mask"), &t.dl);
+    assert_true(capture_input(&inputs, "cond.a\\b")->as.f64 == 1);
+    same_tensor(capture_input(&inputs, "list[1][0]"), &t.dl);
+    same_tensor(capture_input(&inputs, "__metadata__"), &t.dl);
     plumb_inputs_fini(&inputs);
 }
 
@@ -277,15 +194,15 @@ static void what_changes_after_the_call_is_kept_as_it_was(void **state)
     (void)state;
     fixture_tensor(&t, data, "float32", DIMS(3));
     fixture_tensor(&old, before, "float32", DIMS(3));
-    start("denoise");
+    capture_start("denoise");
     for (int call = 0; call < 3; call++) {
         PLUMB_STAGE(stage, "denoise");
         plumb_stage_input(stage, "x", &t.dl);
         data[call] = 77;
     }
-    finish();
-    captured(&inputs, "denoise");
-    same_tensor(input(&inputs, "x"), &old.dl);
+    capture_finish();
+    capture_read(&inputs, "denoise");
+    same_tensor(capture_input(&inputs, "x"), &old.dl);
     plumb_inputs_fini(&inputs);
 }
 
@@ -315,7 +232,7 @@ static void loop_stage(int steps, bool named)
 
 static int64_t number(const struct plumb_inputs *inputs, const char *name)
 {
-    const DLTensor *t = input(inputs, name)->as.tensor;
+    const DLTensor *t = capture_input(inputs, name)->as.tensor;
     return *(const int64_t *)t->data;
 }
 
@@ -323,17 +240,18 @@ static void a_step_has_what_the_loop_names_and_the_rest_of_the_call(void **state
 {
     struct plumb_inputs inputs;
     (void)state;
-    start("loop:7");
+    capture_start("loop:7");
     loop_stage(5, true); /* too short: the next call is taken */
     loop_stage(9, true);
     loop_stage(9, true);
-    finish();
-    noted("captured inputs of loop at step 7: loop.inputs.safetensors, 2 tensors of 16 bytes");
-    captured(&inputs, "loop");
+    capture_finish();
+    capture_noted(
+        "captured inputs of loop at step 7: loop.inputs.safetensors, 2 tensors of 16 bytes");
+    capture_read(&inputs, "loop");
     assert_int_equal(inputs.step, 7);
     assert_int_equal(number(&inputs, "x"), 7);
     assert_int_equal(number(&inputs, "t"), 1007);
-    assert_true(input(&inputs, "scale")->as.f64 == 5);
+    assert_true(capture_input(&inputs, "scale")->as.f64 == 5);
     assert_int_equal(inputs.count, 3); /* not what is named after the step */
     plumb_inputs_fini(&inputs);
 }
@@ -342,14 +260,14 @@ static void a_whole_call_has_its_own_inputs_and_the_first_of_the_loop(void **sta
 {
     struct plumb_inputs inputs;
     (void)state;
-    start("loop");
+    capture_start("loop");
     loop_stage(3, true);
-    finish();
-    captured(&inputs, "loop");
+    capture_finish();
+    capture_read(&inputs, "loop");
     assert_int_equal(inputs.step, -1);
     assert_int_equal(number(&inputs, "x"), 100);
     assert_int_equal(number(&inputs, "t"), 1000);
-    assert_int_equal(input(&inputs, "late")->as.i64, 1);
+    assert_int_equal(capture_input(&inputs, "late")->as.i64, 1);
     plumb_inputs_fini(&inputs);
 }
 
@@ -357,14 +275,14 @@ static void a_stage_inside_a_step_is_that_of_the_step(void **state)
 {
     struct plumb_inputs inputs;
     (void)state;
-    start("forward:2");
+    capture_start("forward:2");
     for (PLUMB_STEPS (step, 4)) {
         PLUMB_STAGE(stage, "forward");
         plumb_stage_input_value(stage, "batch", plumb_value_i64(step));
     }
-    finish();
-    captured(&inputs, "forward");
-    assert_int_equal(input(&inputs, "batch")->as.i64, 2);
+    capture_finish();
+    capture_read(&inputs, "forward");
+    assert_int_equal(capture_input(&inputs, "batch")->as.i64, 2);
     assert_int_equal(inputs.step, -1); /* the whole call, which has no step 2 of its own */
     assert_int_equal(inputs.call_step, 2);
     plumb_inputs_fini(&inputs);
@@ -375,18 +293,18 @@ static void a_loop_inside_a_captured_call_leaves_its_inputs_alone(void **state)
 {
     struct plumb_inputs inputs;
     (void)state;
-    start("loop:2");
+    capture_start("loop:2");
     for (PLUMB_STEPS (step, 4)) {
         if (step < 2)
             continue;
         loop_stage(3, true);
     }
-    finish();
-    captured(&inputs, "loop");
+    capture_finish();
+    capture_read(&inputs, "loop");
     assert_int_equal(inputs.call_step, 2);
     assert_int_equal(number(&inputs, "x"), 100);
     assert_int_equal(number(&inputs, "t"), 1000);
-    assert_int_equal(input(&inputs, "late")->as.i64, 1);
+    assert_int_equal(capture_input(&inputs, "late")->as.i64, 1);
     plumb_inputs_fini(&inputs);
 }
 
@@ -406,58 +324,58 @@ static void scalar_call(int64_t steps, int outcome)
 static void a_step_that_never_has_inputs_is_refused(void **state)
 {
     (void)state;
-    start("loop:7");
+    capture_start("loop:7");
     loop_stage(9, false);
-    finish();
-    noted("names no input inside its steps");
-    assert_false(is_file("loop.inputs.safetensors"));
-    start("loop:7");
+    capture_finish();
+    capture_noted("names no input inside its steps");
+    assert_false(capture_has("loop.inputs.safetensors"));
+    capture_start("loop:7");
     loop_stage(5, true);
-    finish();
-    noted("named an input in step 7, the last with inputs was 4");
-    assert_false(is_file("loop.inputs.safetensors"));
+    capture_finish();
+    capture_noted("named an input in step 7, the last with inputs was 4");
+    assert_false(capture_has("loop.inputs.safetensors"));
 }
 
 static void a_name_that_no_stage_has_is_said_with_the_nearest(void **state)
 {
     (void)state;
-    start("lop");
+    capture_start("lop");
     loop_stage(2, true);
-    finish();
-    noted("no stage that ran is called 'lop': did you mean 'loop'?");
-    start("a_span");
+    capture_finish();
+    capture_noted("no stage that ran is called 'lop': did you mean 'loop'?");
+    capture_start("a_span");
     {
         PLUMB_SPAN("a_span");
     }
-    finish();
-    noted("'a_span' is a span, not a stage");
-    start("silent");
+    capture_finish();
+    capture_noted("'a_span' is a span, not a stage");
+    capture_start("silent");
     {
         PLUMB_STAGE(stage, "silent");
         plumb_stage_output_value(stage, "x", plumb_value_i64(1));
     }
-    finish();
-    noted("no run of the stage named an input");
-    start("open");
+    capture_finish();
+    capture_noted("no run of the stage named an input");
+    capture_start("open");
     plumb_span open = plumb_begin_with(plumb_node_get("open"), PLUMB_POINT_STAGE);
     plumb_stage_input_value(open, "x", plumb_value_i64(1));
-    finish();
-    noted("the call did not end before the run did");
+    capture_finish();
+    capture_noted("the call did not end before the run did");
     plumb_end(open);
-    assert_false(is_file("open.inputs.safetensors"));
+    assert_false(capture_has("open.inputs.safetensors"));
 }
 
 static void an_abandoned_call_is_as_if_it_had_not_been(void **state)
 {
     struct plumb_inputs inputs;
     (void)state;
-    start("denoise");
+    capture_start("denoise");
     scalar_call(1, 2);
     scalar_call(2, 1);
     scalar_call(3, 0);
-    finish();
-    captured(&inputs, "denoise"); /* of the one that failed */
-    assert_int_equal(input(&inputs, "steps")->as.i64, 2);
+    capture_finish();
+    capture_read(&inputs, "denoise"); /* of the one that failed */
+    assert_int_equal(capture_input(&inputs, "steps")->as.i64, 2);
     plumb_inputs_fini(&inputs);
 }
 
@@ -468,12 +386,13 @@ static void without_the_setting_nothing_is_kept(void **state)
     (void)state;
     unsetenv("PLUMB_CAPTURE");
     record_start();
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
+    assert_int_equal(plumb_run_dir(capture_dir, sizeof capture_dir, NULL), PLUMB_OK);
     loop_stage(3, true);
-    finish();
-    assert_false(is_file("loop.inputs.safetensors"));
-    assert_int_equal(make(&inputs, "loop", PLUMB_INPUTS_CAPTURED, &err), PLUMB_ERR_NOT_FOUND);
-    assert_int_equal(make(&inputs, "loop", PLUMB_INPUTS_AUTO, &err), PLUMB_OK);
+    capture_finish();
+    assert_false(capture_has("loop.inputs.safetensors"));
+    assert_int_equal(capture_make(&inputs, "loop", PLUMB_INPUTS_CAPTURED, &err),
+                     PLUMB_ERR_NOT_FOUND);
+    assert_int_equal(capture_make(&inputs, "loop", PLUMB_INPUTS_AUTO, &err), PLUMB_OK);
     assert_int_equal(inputs.captured_count, 0);
     plumb_inputs_fini(&inputs);
 }
@@ -496,7 +415,7 @@ static void parts_that_cannot_be_kept_are_named_and_the_rest_is(void **state)
     wrong.dl.ndim = -1;
     fixture_tensor(&large, data, "float32", DIMS(60));
     setenv("PLUMB_CAPTURE_BYTES", "100", 1);
-    start("denoise");
+    capture_start("denoise");
     {
         const plumb_value list[] = {plumb_value_tensor(&null.dl), plumb_value_tensor(&good.dl)};
         PLUMB_STAGE(stage, "denoise");
@@ -507,14 +426,15 @@ static void parts_that_cannot_be_kept_are_named_and_the_rest_is(void **state)
         plumb_stage_input(stage, "large", &large.dl);
         plumb_stage_input(stage, "good", &good.dl);
     }
-    finish();
-    noted("2 tensors of 48 bytes");
-    noted("not captured of denoise: input 'device': the tensor lies in memory of cuda:1");
-    noted("not captured of denoise: input 'list[0]': the tensor has no data");
-    noted("input 'vector': a .safetensors file has no elements of float32x4");
-    noted("input 'wrong': the tensor has -1 dimensions");
-    noted("input 'large': its 240 bytes are more than is left of PLUMB_CAPTURE_BYTES");
-    assert_int_equal(make(&inputs, "denoise", PLUMB_INPUTS_CAPTURED, &err), PLUMB_ERR_NOT_FOUND);
+    capture_finish();
+    capture_noted("2 tensors of 48 bytes");
+    capture_noted("not captured of denoise: input 'device': the tensor lies in memory of cuda:1");
+    capture_noted("not captured of denoise: input 'list[0]': the tensor has no data");
+    capture_noted("input 'vector': a .safetensors file has no elements of float32x4");
+    capture_noted("input 'wrong': the tensor has -1 dimensions");
+    capture_noted("input 'large': its 240 bytes are more than is left of PLUMB_CAPTURE_BYTES");
+    assert_int_equal(capture_make(&inputs, "denoise", PLUMB_INPUTS_CAPTURED, &err),
+                     PLUMB_ERR_NOT_FOUND);
     assert_string_equal(err.message, "input 'device' of stage 'denoise': it was not captured: the "
                                      "tensor lies in memory of cuda:1");
 }
@@ -530,22 +450,22 @@ static void auto_makes_up_what_was_left_out(void **state)
     fixture_tensor(&good, data, "float32", DIMS(2, 3));
     fixture_tensor(&large, data, "float32", DIMS(60));
     setenv("PLUMB_CAPTURE_BYTES", "100", 1);
-    start("denoise");
+    capture_start("denoise");
     {
         const plumb_value list[] = {plumb_value_i64(1), plumb_value_tensor(&large.dl)};
         PLUMB_STAGE(stage, "denoise");
         plumb_stage_input_value(stage, "list", plumb_value_list(list, 2));
         plumb_stage_input(stage, "good", &good.dl);
     }
-    finish();
-    if (make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err) < 0)
+    capture_finish();
+    if (capture_make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(inputs.tensor_count, 2);
     assert_int_equal(inputs.captured_count, 1);
     assert_string_equal(inputs.tensors->path, "list[1]");
     assert_false(inputs.tensors->captured);
     assert_int_equal(inputs.tensors->view.shape[0], 60);
-    same_tensor(input(&inputs, "good"), &good.dl);
+    same_tensor(capture_input(&inputs, "good"), &good.dl);
     plumb_inputs_fini(&inputs);
 }
 
@@ -567,19 +487,19 @@ static void a_device_that_the_program_can_copy_from_is_captured(void **state)
     struct plumb_inputs inputs;
     struct plumb_signature s;
     const struct plumb_inputs_options options = {
-        .mode = PLUMB_INPUTS_CAPTURED, .dir = dir, .devices_on_host = true};
+        .mode = PLUMB_INPUTS_CAPTURED, .dir = capture_dir, .devices_on_host = true};
     plumb_error err = {0, ""};
     (void)state;
     fixture_strided(&t, data, "float32", DIMS(2, 3), STRIDES(1, 2));
     t.dl.device = (DLDevice){kDLVPI, 3};
     assert_int_equal(plumb_activation_copy(kDLVPI, copy_from_device, NULL, &err), PLUMB_OK);
-    start("denoise");
+    capture_start("denoise");
     {
         PLUMB_STAGE(stage, "denoise");
         plumb_stage_input(stage, "x", &t.dl);
     }
-    finish();
-    record_signatures(&s, dir);
+    capture_finish();
+    record_signatures(&s, capture_dir);
     assert_int_equal(plumb_inputs_make(&inputs, signature_stage(&s, "denoise"), &options, &err),
                      PLUMB_OK);
     assert_int_equal(inputs.count, 1);
@@ -602,26 +522,26 @@ static void a_file_that_cannot_be_written_leaves_nothing(void **state)
     (void)state;
     assert_non_null(data);
     fixture_tensor(&t, data, "float32", DIMS(FLOATS));
-    start("denoise");
+    capture_start("denoise");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){most.rlim_cur, before.rlim_max}), 0);
     {
         PLUMB_STAGE(stage, "denoise");
         plumb_stage_input(stage, "x", &t.dl);
     }
-    finish();
+    capture_finish();
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    noted("captured inputs of denoise: cannot write '");
-    noted("File too large");
-    assert_false(is_file("denoise.inputs.safetensors"));
-    assert_null(strstr(report, "\"captured\""));
+    capture_noted("captured inputs of denoise: cannot write '");
+    capture_noted("File too large");
+    assert_false(capture_has("denoise.inputs.safetensors"));
+    assert_null(strstr(capture_report, "\"captured\""));
     /* Something else has the name. */
-    start("denoise");
-    snprintf(path, sizeof path, "%s/denoise.inputs.safetensors", dir);
+    capture_start("denoise");
+    snprintf(path, sizeof path, "%s/denoise.inputs.safetensors", capture_dir);
     assert_int_equal(mkdir(path, 0700), 0);
     scalar_call(1, 0);
-    finish();
-    noted("Is a directory");
+    capture_finish();
+    capture_noted("Is a directory");
     assert_int_equal(rmdir(path), 0);
     free(data);
 }
@@ -652,17 +572,17 @@ static void of_many_threads_one_call_is_kept_whole(void **state)
     pthread_t thread[THREADS];
     struct plumb_inputs inputs;
     (void)state;
-    start("busy:5");
+    capture_start("busy:5");
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, call_often, (void *)i), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
-    finish();
-    captured(&inputs, "busy");
+    capture_finish();
+    capture_read(&inputs, "busy");
     assert_int_equal(inputs.count, 3);
-    int64_t call = input(&inputs, "call")->as.i64;
+    int64_t call = capture_input(&inputs, "call")->as.i64;
     for (int part = 0; part < 2; part++) {
-        const DLTensor *t = input(&inputs, part ? "b" : "a")->as.tensor;
+        const DLTensor *t = capture_input(&inputs, part ? "b" : "a")->as.tensor;
         for (int i = 0; i < 50; i++)
             assert_int_equal(((const int64_t *)t->data)[i], call);
     }
@@ -682,52 +602,31 @@ static void a_thread_that_ends_in_the_stage_gives_it_back(void **state)
     pthread_t thread;
     struct plumb_inputs inputs;
     (void)state;
-    start("denoise");
+    capture_start("denoise");
     assert_int_equal(pthread_create(&thread, NULL, dies_in_the_stage, NULL), 0);
     pthread_join(thread, NULL);
     scalar_call(5, 0);
-    finish();
-    captured(&inputs, "denoise");
-    assert_int_equal(input(&inputs, "steps")->as.i64, 5);
+    capture_finish();
+    capture_read(&inputs, "denoise");
+    assert_int_equal(capture_input(&inputs, "steps")->as.i64, 5);
     plumb_inputs_fini(&inputs);
 }
 
-/* The child is forked in the middle of the call that the parent captures. */
-static void a_forked_child_has_a_capture_of_its_own(void **state)
+/* The thread of the stage writes the file itself, before its end returns. */
+static void without_a_helper_the_file_is_there_when_the_stage_ends(void **state)
 {
     struct plumb_inputs inputs;
-    int status, tube[2];
-    pid_t pid;
     (void)state;
-    assert_int_equal(pipe(tube), 0);
-    start("denoise");
-    {
-        PLUMB_STAGE(stage, "denoise");
-        plumb_stage_input_value(stage, "steps", plumb_value_i64(1));
-        pid = fork();
-        if (pid == 0) {
-            plumb_span_abandon(stage);
-            scalar_call(99, 0);
-            char own[1024] = "";
-            plumb_run_dir(own, sizeof own, NULL);
-            plumb_stop(NULL);
-            _exit(write(tube[1], own, sizeof own) == sizeof own ? 0 : 1);
-        }
-        plumb_stage_input_value(stage, "after", plumb_value_i64(2));
-    }
-    char child[1024];
-    assert_int_equal(read(tube[0], child, sizeof child), sizeof child);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    finish();
-    captured(&inputs, "denoise");
-    assert_int_equal(input(&inputs, "steps")->as.i64, 1);
-    assert_int_equal(input(&inputs, "after")->as.i64, 2);
-    plumb_inputs_fini(&inputs);
-    assert_string_not_equal(child, dir);
-    snprintf(dir, sizeof dir, "%s", child);
-    captured(&inputs, "denoise");
-    assert_int_equal(input(&inputs, "steps")->as.i64, 99);
+    setenv("PLUMB_HELPER", "off", 1);
+    capture_start("loop:3");
+    loop_stage(5, true);
+    assert_true(capture_has("loop.inputs.safetensors"));
+    capture_finish();
+    unsetenv("PLUMB_HELPER");
+    capture_noted("captured inputs of loop at step 3: loop.inputs.safetensors, 2 tensors");
+    capture_read(&inputs, "loop");
+    assert_int_equal(number(&inputs, "x"), 3);
+    assert_int_equal(number(&inputs, "t"), 1003);
     plumb_inputs_fini(&inputs);
 }
 
@@ -748,35 +647,37 @@ static void a_file_that_is_not_a_capture_is_refused(void **state)
     struct stat st;
     (void)state;
     fixture_tensor(&t, data, "float32", DIMS(6));
-    start("denoise");
+    capture_start("denoise");
     {
         PLUMB_STAGE(stage, "denoise");
         plumb_stage_input(stage, "x", &t.dl);
     }
-    finish();
-    snprintf(path, sizeof path, "%s/denoise.inputs.safetensors", dir);
+    capture_finish();
+    snprintf(path, sizeof path, "%s/denoise.inputs.safetensors", capture_dir);
     assert_int_equal(stat(path, &st), 0);
     for (long size = (long)st.st_size - 1; size >= 0; size -= 5) {
         cut(path, size);
-        assert_int_equal(make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err), PLUMB_ERR_FORMAT);
+        assert_int_equal(capture_make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err),
+                         PLUMB_ERR_FORMAT);
         assert_null(strchr(err.message, '\n'));
     }
     unlink(path);
-    assert_int_equal(make(&inputs, "denoise", PLUMB_INPUTS_CAPTURED, &err), PLUMB_ERR_NOT_FOUND);
-    assert_int_equal(make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err), PLUMB_OK);
+    assert_int_equal(capture_make(&inputs, "denoise", PLUMB_INPUTS_CAPTURED, &err),
+                     PLUMB_ERR_NOT_FOUND);
+    assert_int_equal(capture_make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err), PLUMB_OK);
     plumb_inputs_fini(&inputs);
-    snprintf(other, sizeof other, "%s/timing.json", dir);
+    snprintf(other, sizeof other, "%s/timing.json", capture_dir);
     assert_int_equal(symlink(other, path), 0);
-    assert_int_equal(make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err), PLUMB_ERR_FORMAT);
+    assert_int_equal(capture_make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err), PLUMB_ERR_FORMAT);
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err), PLUMB_ERR_FORMAT);
+    assert_int_equal(capture_make(&inputs, "denoise", PLUMB_INPUTS_AUTO, &err), PLUMB_ERR_FORMAT);
     unlink(path);
 }
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, NULL, close_run)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, NULL, capture_close)
     const struct CMUnitTest tests[] = {
         CASE(every_element_type_comes_back_bit_by_bit),
         CASE(shapes_and_strides_come_back),
@@ -796,10 +697,10 @@ int main(void)
         CASE(a_file_that_cannot_be_written_leaves_nothing),
         CASE(of_many_threads_one_call_is_kept_whole),
         CASE(a_thread_that_ends_in_the_stage_gives_it_back),
-        CASE(a_forked_child_has_a_capture_of_its_own),
+        CASE(without_a_helper_the_file_is_there_when_the_stage_ends),
         CASE(a_file_that_is_not_a_capture_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    free(report);
+    free(capture_report);
     return failed;
 }
