@@ -12,14 +12,19 @@
 #include <time.h>
 
 #include "cli.h"
+#include "energy.h"
 #include "launch.h"
 #include "target.h"
 
-enum { MALLOC };
+enum { MALLOC, ENERGY, ENERGY_OUTPUT, POWERCAP };
 
 static const struct plumb_cli_option options[] = {
     [MALLOC] = {"malloc", NULL,
                 "count what the program and its libraries allocate with malloc(), by node", false},
+    [ENERGY] = {"energy", NULL, "joules of processors and GPUs, of the program and its stages",
+                false},
+    [ENERGY_OUTPUT] = {"energy-output", "FILE", "the same, also written to FILE", false},
+    [POWERCAP] = {"powercap", "DIR", "folder of energy counters (/sys/class/powercap)", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -41,6 +46,7 @@ struct record {
     char layer[4096]; /* of OpenCL; "": none */
     bool forbidden;   /* PLUMB=0 */
     struct plumb_cli_log log;
+    struct plumb_cli_energy *energy;
     int status;     /* of the program */
     time_t started; /* it */
 };
@@ -405,7 +411,7 @@ static void say_end(const struct record *r, const struct plumb_launched *end)
                       end->signal, strsignal(end->signal));
 }
 
-static int record(char *const *argv, bool with_malloc)
+static int record(char *const *argv, bool with_malloc, struct plumb_cli_energy *energy)
 {
     struct plumb_launched end;
     int status = PLUMB_LAUNCH_OWN;
@@ -414,6 +420,7 @@ static int record(char *const *argv, bool with_malloc)
         plumb_cli_say(&plumb_cmd_record, "out of memory");
         return status;
     }
+    r->energy = energy;
     r->argv = argv;
     r->wants_malloc = with_malloc;
     r->malloc = (struct interposer){.name = PLUMB_CLI_MALLOC_LIBRARY, .option = "--malloc"};
@@ -427,24 +434,32 @@ static int record(char *const *argv, bool with_malloc)
         .layer = r->layer[0] ? r->layer : NULL,
         .log = r->log.path[0] ? r->log.path : NULL,
     };
-    if (!plumb_cli_launch(&end, &how)) {
-        plumb_cli_say(&plumb_cmd_record, "cannot start a process: %s", strerror(errno));
+    plumb_cli_energy_begin(r->energy);
+    bool launched = plumb_cli_launch(&end, &how);
+    int cause = errno;
+    plumb_cli_energy_end(r->energy);
+    if (!launched) {
+        plumb_cli_say(&plumb_cmd_record, "cannot start a process: %s", strerror(cause));
         goto out;
     }
     status = r->status = end.status;
     /* The status stays that of the program, also if stderr is a broken pipe. */
     signal(SIGPIPE, SIG_IGN);
     say_end(r, &end);
-    if (end.exec_error || !how.log)
+    if (end.exec_error)
         goto out;
-    plumb_cli_log_read(&r->log);
-    if (recover_left(r))
+    if (how.log)
+        plumb_cli_log_read(&r->log);
+    bool recovered = recover_left(r);
+    plumb_cli_energy_show(r->energy, argv, &r->log);
+    if (recovered || !how.log || r->energy->wanted) /* that is recorded in any case */
         goto out;
     if (r->log.runs == 0 && r->log.mallocs == 0 && r->log.collected == 0 && r->log.refused == 0)
         say_nothing_seen(r);
     else if (r->malloc.preload && r->log.loads > 0 && r->log.mallocs == 0)
         say_no_malloc(r);
 out:
+    plumb_cli_energy_free(r->energy);
     plumb_cli_log_close(&r->log);
     free(r);
     return status;
@@ -453,12 +468,19 @@ out:
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
+    struct plumb_cli_energy energy = {.wanted = false};
     bool with_malloc = false;
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_record, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0) {
         if (option == MALLOC)
             with_malloc = true;
+        else if (option == ENERGY)
+            energy.wanted = true;
+        else if (option == ENERGY_OUTPUT)
+            energy.output = args.value;
+        else if (option == POWERCAP)
+            energy.powercap = args.value;
         else if (!set_setting((size_t)(option - PLUMB_ARGS_SETTING), args.value))
             return PLUMB_LAUNCH_OWN;
     }
@@ -468,7 +490,8 @@ static int run(int argc, char **argv)
         option = plumb_cli_usage(&plumb_cmd_record, "no program to run");
     if (option != PLUMB_ARGS_END)
         return PLUMB_LAUNCH_OWN;
-    return record(argv + args.operand, with_malloc);
+    energy.wanted = energy.wanted || energy.output || energy.powercap;
+    return record(argv + args.operand, with_malloc, &energy);
 }
 
 const struct plumb_cli_command plumb_cmd_record = {
@@ -492,6 +515,10 @@ const struct plumb_cli_command plumb_cmd_record = {
         "--collect opencl adds libplumb-opencl.so to OPENCL_LAYERS, the layers of OpenCL:\n"
         "kernels, copies and waits are recorded in the trace. It sets --trace as well.\n"
         "\n"
+        "--energy measures the joules of the processors (RAPL counters) and of NVIDIA's\n"
+        "GPUs while CMD runs, whether or not it is recorded. They count the whole\n"
+        "machine. Each run directory gets energy.json, with the joules of each stage.\n"
+        "\n"
         "Each other option sets the variable of the same name (--skip-first is\n"
         "PLUMB_SKIP_FIRST) and wins over it; 'plumb help environment' lists them. PLUMB=0\n"
         "in the environment forbids recording and wins over everything.\n"
@@ -503,6 +530,7 @@ const struct plumb_cli_command plumb_cmd_record = {
                 "plumb record --skip-first 3 --pipeline decoder -- ./prog\n"
                 "plumb record --run-dir out/run1 -- python3 pipeline.py\n"
                 "plumb record --malloc -- ./prog\n"
+                "plumb record --energy --energy-output joules.json -- ./prog\n"
                 "plumb record --collect opencl -- ./blur in.mp4\n"
                 "plumb record --collect onednn -- python3 infer.py",
     .status = "that of the program; 128 + N if signal N ended it; 125 if plumb itself failed,\n"

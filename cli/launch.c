@@ -386,6 +386,17 @@ bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_
     return false;
 }
 
+bool plumb_cli_log_run(const struct plumb_cli_log *log, size_t i, char *out, size_t size)
+{
+    for (size_t k = 0; k < log->count; k++) {
+        const struct plumb_cli_entry *e = &log->entries[k];
+        if (!is(e, "run") || e->number == 0 || e->dir[0] != '/' || i-- > 0)
+            continue;
+        return snprintf(out, size, "%s", e->dir) < (int)size;
+    }
+    return false;
+}
+
 /* Returns whether an earlier entry has the same name. */
 static bool is_told(const struct plumb_cli_log *log, size_t before, const char *name)
 {

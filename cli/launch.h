@@ -72,6 +72,8 @@ bool plumb_cli_log_open(struct plumb_cli_log *log);
 void plumb_cli_log_read(struct plumb_cli_log *log);
 /* Copies the `i`-th run that was not ended. Returns false beyond the last. */
 bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_cli_left *out);
+/* Copies the directory of the `i`-th run that has a node. Returns false beyond the last. */
+bool plumb_cli_log_run(const struct plumb_cli_log *log, size_t i, char *out, size_t size);
 /* Copies the `i`-th collector; each name appears once. Returns false beyond the last. */
 bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
                              struct plumb_cli_collector *out);

@@ -26,7 +26,7 @@ _plumb() {
     done
     case ${COMP_WORDS[1]} in
     record)
-        words='--malloc --dir --trace-dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --capture --capture-bytes --collect --trace --trace-max --trace-mode --trace-ring --keep-signal --keep-if --trace-steps --trace-shapes --trace-memory --trace-flops --trace-stack --trace-stack-depth --regions --region-scope --region-check --trace-nodes --nvtx --activations --activations-layers --activations-stats --activations-steps --activations-output --activations-append --activations-queue --activations-dump --activations-dump-bytes --fork --signals --helper --quiet --log --help'
+        words='--malloc --energy --energy-output --powercap --dir --trace-dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --capture --capture-bytes --collect --trace --trace-max --trace-mode --trace-ring --keep-signal --keep-if --trace-steps --trace-shapes --trace-memory --trace-flops --trace-stack --trace-stack-depth --regions --region-scope --region-check --trace-nodes --nvtx --activations --activations-layers --activations-stats --activations-steps --activations-output --activations-append --activations-queue --activations-dump --activations-dump-bytes --fork --signals --helper --quiet --log --help'
         case $previous in
         --median) COMPREPLY=($(compgen -W 'sketch p2' -- "$current")); return ;;
         --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic virtual' -- "$current")); return ;;

@@ -51,6 +51,9 @@ _plumb() {
     record)
         _arguments -S \
         '--malloc[count what the program and its libraries allocate with malloc(), by node]' \
+        '--energy[joules of processors and GPUs, of the program and its stages]' \
+        '--energy-output=[the same, also written to FILE]:FILE:_files' \
+        '--powercap=[folder of energy counters (/sys/class/powercap)]:DIR:_files' \
         '--dir=[parent of run directories; ~ %h %p %r %q{NAME} are expanded]:DIR:_files' \
         '--trace-dir=[sets DIR and turns the trace on; with TRACE=0 sets DIR alone]:DIR:_files' \
         '--run-dir=[the run directory itself; refused if it already holds a run]:DIR:_files' \

@@ -58,6 +58,7 @@ ORDER = {
     "base": ["text", "", "stats", "process"],
     "codec": ["", "gz"],
     "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
+    "isolate": ["energy", ""],
     "read": ["file", "json", "ncu", "trace", "activation", "run", "history"],
     "analyze": ["trace", "kernel", "roofline", "activation", "compare", "history", "gate", "diverge",
                 "ncu"],

@@ -24,6 +24,7 @@
  * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
  * | run one stage alone and measure it             | <plumb/read/bench.h>       |
  * | compare kernels with the peaks of the machine  | <plumb/read/deep.h>        |
+ * | measure the energy of a command or a scope     | <plumb/read/energy.h>      |
  * | list or check settings                         | <plumb/read/setting.h>     |
  * | know what this machine can record              | <plumb/read/doctor.h>      |
  * | translate names of other profilers             | <plumb/read/predecessor.h> |
@@ -51,6 +52,7 @@
 #include <plumb/read/deep.h>
 #include <plumb/read/diverge.h>
 #include <plumb/read/doctor.h>
+#include <plumb/read/energy.h>
 #include <plumb/read/export.h>
 #include <plumb/read/history.h>
 #include <plumb/read/ncu.h>

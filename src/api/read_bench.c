@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/text/sanitize.h"
 #include "isolate/changed_inputs.h"
-#include "isolate/energy.h"
+#include "isolate/energy/rapl.h"
 #include "isolate/in_situ.h"
 #include "isolate/inputs.h"
 #include "isolate/library.h"
@@ -196,7 +196,7 @@ static uint64_t peak_bytes(void)
 
 /* Sentences about what the figures cannot show. */
 static void write_remarks(struct plumb_buf *out, const plumb_bench_result *r,
-                          const struct plumb_energy *energy)
+                          const struct plumb_rapl *energy)
 {
     if (r->runs == 1)
         plumb_buf_str(out, "one run has no spread: --repeat gives more\n");
@@ -295,7 +295,7 @@ static int measure(plumb_bench_result *out, struct plumb_measure *m,
                    const struct plumb_inputs *inputs, const struct plumb_signature_stage *stage,
                    const plumb_bench_options *o, plumb_error *err)
 {
-    struct plumb_energy energy = {0};
+    struct plumb_rapl energy = {0};
     plumb_bench_progress progress = {0, 0, -1};
     plumb_field *fields = taken(&m->input_count, inputs, m->ops->inputs);
     struct plumb_value_hashes *outputs = inputs->file ? calloc(1, sizeof *outputs) : NULL;

@@ -12,9 +12,9 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
-#include "isolate/energy.h"
+#include "base/monotonic.h"
+#include "isolate/energy/rapl.h"
 #include "isolate/mark.h"
-#include "isolate/monotonic.h"
 #include "isolate/output_hash.h"
 #include "model/value_parts.h"
 #include "tensor/value_hash.h"
@@ -297,11 +297,11 @@ int plumb_measure_runs(plumb_bench_result *out, const struct plumb_measure *m, p
         m->measuring(m->arg);
     before = preemptions();
     if (m->energy)
-        plumb_energy_begin(m->energy, PLUMB_ENERGY_FOLDER);
+        plumb_rapl_begin(m->energy, PLUMB_RAPL_FOLDER);
     rc = measure_all(&s, err);
     out->cpu_joules = out->cpu_watts = NAN;
     if (m->energy)
-        plumb_energy_end(&out->cpu_joules, &out->cpu_watts, m->energy);
+        plumb_rapl_end(&out->cpu_joules, &out->cpu_watts, m->energy);
     if (out->runs)
         out->cpu_joules /= out->runs;
     out->preemptions = preemptions() - before;

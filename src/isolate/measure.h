@@ -11,7 +11,7 @@
 #include <plumb/read/bench.h>
 #include <plumb/stage_library.h>
 
-struct plumb_energy;
+struct plumb_rapl;
 struct plumb_value_hashes;
 
 struct plumb_measure {
@@ -24,7 +24,7 @@ struct plumb_measure {
     uint32_t warmup, repeat, steps; /* repeat 0: the default */
     double min_time_s;
     plumb_bench_progress *progress;     /* not NULL */
-    struct plumb_energy *energy;        /* filled; NULL: not measured */
+    struct plumb_rapl *energy;          /* filled; NULL: not measured */
     struct plumb_value_hashes *outputs; /* filled, of the last run; NULL: not wanted */
     void (*measuring)(void *arg);       /* called after the warm-ups; NULL: none */
     void *arg;

@@ -1,4 +1,4 @@
-/* Tests of energy.c: exact joules from a folder of made-up counters, and what is said where there
+/* Tests of rapl.c: exact joules from a folder of made-up counters, and what is said where there
  * are none. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isolate/energy.h"
+#include "isolate/energy/rapl.h"
 
 static void write_file(const char *folder, const char *domain, const char *name, const char *text)
 {
@@ -43,7 +43,7 @@ static void joules_are_those_of_packages_and_their_memory(void **state)
                                            {"intel-rapl:0:1", "uncore"},
                                            {"intel-rapl:2", "psys"},
                                            {"intel-rapl-mmio:0", "package-0"}};
-    struct plumb_energy energy;
+    struct plumb_rapl energy;
     double joules, watts;
     (void)state;
     add_domain("rapl", "intel-rapl:0", "package-0", "1000000");
@@ -51,7 +51,7 @@ static void joules_are_those_of_packages_and_their_memory(void **state)
     add_domain("rapl", "intel-rapl:1", "package-1", "7");
     for (size_t i = 0; i < 4; i++)
         add_domain("rapl", apart[i][0], apart[i][1], "0");
-    plumb_energy_begin(&energy, "rapl");
+    plumb_rapl_begin(&energy, "rapl");
     assert_int_equal(energy.count, 3);
     write_file("rapl", "intel-rapl:0", "energy_uj", "3500000");
     write_file("rapl", "intel-rapl:0:2", "energy_uj", "750000");
@@ -59,7 +59,7 @@ static void joules_are_those_of_packages_and_their_memory(void **state)
     for (size_t i = 0; i < 4; i++)
         write_file("rapl", apart[i][0], "energy_uj", "99000000");
     energy.begin_ns -= 1000000000; /* a second at least */
-    plumb_energy_end(&joules, &watts, &energy);
+    plumb_rapl_end(&joules, &watts, &energy);
     assert_true(joules == 3.75);
     assert_true(watts > 0 && watts <= 3.75);
     assert_string_equal(energy.why, "");
@@ -67,57 +67,57 @@ static void joules_are_those_of_packages_and_their_memory(void **state)
 
 static void a_counter_that_wrapped_counts_to_its_range(void **state)
 {
-    struct plumb_energy energy;
+    struct plumb_rapl energy;
     double joules, watts;
     (void)state;
     add_domain("wrap", "intel-rapl:0", "package-0", "262143000000");
-    plumb_energy_begin(&energy, "wrap");
+    plumb_rapl_begin(&energy, "wrap");
     write_file("wrap", "intel-rapl:0", "energy_uj", "671150");
-    plumb_energy_end(&joules, &watts, &energy);
+    plumb_rapl_end(&joules, &watts, &energy);
     assert_true(joules == 1.0);
 }
 
 static void a_machine_without_counters_is_said_to_have_none(void **state)
 {
-    struct plumb_energy energy;
+    struct plumb_rapl energy;
     double joules = 1, watts = 1;
     (void)state;
-    plumb_energy_begin(&energy, "nowhere");
+    plumb_rapl_begin(&energy, "nowhere");
     assert_int_equal(energy.count, 0);
     assert_non_null(strstr(energy.why, "no RAPL counters in nowhere"));
-    plumb_energy_end(&joules, &watts, &energy);
+    plumb_rapl_end(&joules, &watts, &energy);
     assert_true(isnan(joules) && isnan(watts));
 }
 
 /* Root reads any file: a folder takes the place of a file without read permission. */
 static void a_counter_that_cannot_be_read_is_named(void **state)
 {
-    struct plumb_energy energy;
+    struct plumb_rapl energy;
     double joules, watts;
     (void)state;
     write_file("closed", "intel-rapl:0", "name", "package-0");
     assert_int_equal(mkdir("closed/intel-rapl:0/energy_uj", 0777), 0);
-    plumb_energy_begin(&energy, "closed");
+    plumb_rapl_begin(&energy, "closed");
     assert_int_equal(energy.count, 0);
     assert_non_null(strstr(energy.why, "closed/intel-rapl:0/energy_uj cannot be read"));
-    plumb_energy_end(&joules, &watts, &energy);
+    plumb_rapl_end(&joules, &watts, &energy);
     assert_true(isnan(joules) && isnan(watts));
 
     add_domain("odd", "intel-rapl:0", "package-0", "many");
-    plumb_energy_begin(&energy, "odd");
+    plumb_rapl_begin(&energy, "odd");
     assert_int_equal(energy.count, 0);
     assert_non_null(strstr(energy.why, "Invalid argument"));
 }
 
 static void a_counter_that_goes_away_leaves_no_joules(void **state)
 {
-    struct plumb_energy energy;
+    struct plumb_rapl energy;
     double joules, watts;
     (void)state;
     add_domain("gone", "intel-rapl:0", "package-0", "5");
-    plumb_energy_begin(&energy, "gone");
+    plumb_rapl_begin(&energy, "gone");
     assert_int_equal(remove("gone/intel-rapl:0/energy_uj"), 0);
-    plumb_energy_end(&joules, &watts, &energy);
+    plumb_rapl_end(&joules, &watts, &energy);
     assert_true(isnan(joules) && isnan(watts));
     assert_non_null(strstr(energy.why, "cannot be read any more"));
 }

@@ -1,4 +1,4 @@
-#include "isolate/energy.h"
+#include "isolate/energy/rapl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "isolate/monotonic.h"
+#include "base/monotonic.h"
 
 /* The first line of a file. False: errno says why. */
 static bool read_line(char *out, size_t size, const char *path)
@@ -47,7 +47,7 @@ static bool counts(const char *name)
     return strncmp(name, "package", 7) == 0 || strcmp(name, "dram") == 0;
 }
 
-enum { PATH = sizeof(((struct plumb_energy_domain *)0)->path) };
+enum { PATH = sizeof(((struct plumb_rapl_domain *)0)->path) };
 
 static bool file_of(char out[PATH], const char *folder, const char *entry, const char *name)
 {
@@ -55,17 +55,17 @@ static bool file_of(char out[PATH], const char *folder, const char *entry, const
     return n > 0 && n < PATH;
 }
 
-static void add_domain(struct plumb_energy *e, const char *folder, const char *entry)
+static void add_domain(struct plumb_rapl *e, const char *folder, const char *entry)
 {
-    struct plumb_energy_domain *d = &e->domains[e->count];
+    struct plumb_rapl_domain *d = &e->domains[e->count];
     char path[PATH];
-    if (e->count == PLUMB_ENERGY_DOMAINS || !file_of(path, folder, entry, "name") ||
+    if (e->count == PLUMB_RAPL_DOMAINS || !file_of(path, folder, entry, "name") ||
         !read_line(d->name, sizeof d->name, path) || !counts(d->name) ||
         !file_of(d->path, folder, entry, "energy_uj"))
         return;
     if (!file_of(path, folder, entry, "max_energy_range_uj") || !read_count(&d->range_uj, path))
         d->range_uj = UINT32_MAX;
-    if (read_count(&d->begin_uj, d->path))
+    if (read_count(&d->last_uj, d->path))
         e->count++;
     else
         snprintf(e->why, sizeof e->why, "energy: %.100s cannot be read (%.20s)%s", d->path,
@@ -73,10 +73,10 @@ static void add_domain(struct plumb_energy *e, const char *folder, const char *e
                  errno == EACCES ? ": only root may" : "");
 }
 
-void plumb_energy_begin(struct plumb_energy *energy, const char *folder)
+void plumb_rapl_begin(struct plumb_rapl *energy, const char *folder)
 {
     DIR *dir = opendir(folder);
-    *energy = (struct plumb_energy){.count = 0};
+    *energy = (struct plumb_rapl){.count = 0};
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (strncmp(entry->d_name, "intel-rapl:", 11) == 0)
             add_domain(energy, folder, entry->d_name);
@@ -89,22 +89,25 @@ void plumb_energy_begin(struct plumb_energy *energy, const char *folder)
     energy->begin_ns = plumb_monotonic_ns();
 }
 
-void plumb_energy_end(double *joules, double *watts, struct plumb_energy *energy)
+double plumb_rapl_read(struct plumb_rapl *energy)
 {
-    double seconds = (double)(plumb_monotonic_ns() - energy->begin_ns) / 1e9, sum = 0;
-    *joules = *watts = NAN;
     for (size_t i = 0; i < energy->count; i++) {
-        const struct plumb_energy_domain *d = &energy->domains[i];
-        uint64_t end;
-        if (!read_count(&end, d->path)) {
+        struct plumb_rapl_domain *d = &energy->domains[i];
+        uint64_t now;
+        if (!read_count(&now, d->path)) {
             snprintf(energy->why, sizeof energy->why, "energy: '%s' cannot be read any more",
                      d->path);
-            return;
+            return NAN;
         }
-        sum += (double)(end >= d->begin_uj ? end - d->begin_uj : end + d->range_uj - d->begin_uj);
+        energy->sum_uj += now >= d->last_uj ? now - d->last_uj : now + d->range_uj - d->last_uj;
+        d->last_uj = now;
     }
-    if (energy->count == 0)
-        return;
-    *joules = sum / 1e6;
+    return energy->count ? (double)energy->sum_uj / 1e6 : NAN;
+}
+
+void plumb_rapl_end(double *joules, double *watts, struct plumb_rapl *energy)
+{
+    double seconds = (double)(plumb_monotonic_ns() - energy->begin_ns) / 1e9;
+    *joules = plumb_rapl_read(energy);
     *watts = seconds > 0 ? *joules / seconds : NAN;
 }

@@ -1,6 +1,6 @@
-/* monotonic.h: the clock that runs are timed with. Any thread. */
-#ifndef PLUMB_ISOLATE_MONOTONIC_H
-#define PLUMB_ISOLATE_MONOTONIC_H
+/* monotonic.h: the clock of measurements. Any thread. */
+#ifndef PLUMB_BASE_MONOTONIC_H
+#define PLUMB_BASE_MONOTONIC_H
 
 #include <stdint.h>
 #include <time.h>
