@@ -49,8 +49,8 @@ struct plumb_cli_command {
 };
 
 extern const struct plumb_cli_command plumb_cmd_record, plumb_cmd_report, plumb_cmd_compare,
-    plumb_cmd_diverge, plumb_cmd_activations, plumb_cmd_bench, plumb_cmd_deep, plumb_cmd_runs,
-    plumb_cmd_recover, plumb_cmd_export, plumb_cmd_doctor, plumb_cmd_help;
+    plumb_cmd_diverge, plumb_cmd_activations, plumb_cmd_bench, plumb_cmd_deep, plumb_cmd_gate,
+    plumb_cmd_runs, plumb_cmd_recover, plumb_cmd_export, plumb_cmd_doctor, plumb_cmd_help;
 
 /* main.c: the table. NULL beyond the last; NULL for an unknown name. */
 const struct plumb_cli_command *plumb_cli_command(size_t i);
@@ -135,6 +135,10 @@ const char *plumb_cli_bytes(char out[32], uint64_t bytes);
  * (NULL: stdout). Messages begin with the name of `command`. Returns the exit status. */
 int plumb_cli_show_activation_log(const struct plumb_cli_command *command, const char *path,
                                   const plumb_activation_log_view *view, const char *output);
+
+/* cmd_gate.c: appends the report of a decided gate as Markdown to the file that GITHUB_STEP_SUMMARY
+ * names. A failure is a message. */
+void plumb_cli_gate_summary(const struct plumb_cli_command *command, const plumb_gate_report *gate);
 
 /* help.c */
 void plumb_cli_show_help(const struct plumb_cli_command *command, FILE *out);

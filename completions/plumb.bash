@@ -11,7 +11,7 @@ _plumb() {
     local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge activations bench deep runs recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate deep runs recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -83,6 +83,12 @@ _plumb() {
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         esac
         ;;
+    gate)
+        words='--old --rule --history --commands --fact --divergence --also --metrics --format --output --help'
+        case $previous in
+        --format) COMPREPLY=($(compgen -W 'text json md csv junit github' -- "$current")); return ;;
+        esac
+        ;;
     deep)
         words='--format --output --kernel --cores --top --peaks --measure --explain --ncu --stage --launch-skip --launch-count --metrics --csv --print --report --run --mfu --help'
         names=$(_plumb_runs)
@@ -116,7 +122,7 @@ _plumb() {
         ;;
     help)
         words='--man --completion --markdown --help'
-        names='record report compare diverge activations bench deep runs recover export doctor help environment regions coming-from'
+        names='record report compare diverge activations bench gate deep runs recover export doctor help environment regions coming-from'
         files=
         case $previous in
         esac

@@ -25,6 +25,7 @@ complete -c plumb -n __fish_use_subcommand -f -a compare -d 'compare runs: what 
 complete -c plumb -n __fish_use_subcommand -f -a diverge -d 'compare activations: which layer went wrong first'
 complete -c plumb -n __fish_use_subcommand -f -a activations -d 'show the outputs of the layers of a model, and suspects'
 complete -c plumb -n __fish_use_subcommand -f -a bench -d 'run one stage alone, from its signature, and measure it'
+complete -c plumb -n __fish_use_subcommand -f -a gate -d 'check results against the rules of a file'
 complete -c plumb -n __fish_use_subcommand -f -a deep -d 'compare kernels with the peaks of this machine: what limits them'
 complete -c plumb -n __fish_use_subcommand -f -a runs -d 'list recorded runs and remove old ones'
 complete -c plumb -n __fish_use_subcommand -f -a recover -d 'make the report of a run that was killed'
@@ -167,6 +168,17 @@ complete -c plumb -n '__plumb_is bench' -l out -r -d 'folder of the files (that 
 complete -c plumb -n '__plumb_is bench' -l suffix -x -d 'follows the stage\'s name in names of files'
 complete -c plumb -n '__plumb_is bench' -l format -x -a 'text json csv md' -d 'of the result on standard output (text)'
 complete -c plumb -n '__plumb_is bench' -l help -d 'show this text'
+complete -c plumb -n '__plumb_is gate' -l old -x -d 'compare with this result (repeatable: with several of them)'
+complete -c plumb -n '__plumb_is gate' -l rule -x -d 'apply one rule alone'
+complete -c plumb -n '__plumb_is gate' -l history -r -d 'history of rules with \'old = history\' (.plumb/history.db)'
+complete -c plumb -n '__plumb_is gate' -l commands -d 'run the commands that rules name'
+complete -c plumb -n '__plumb_is gate' -l fact -x -d 'report this too, unchecked (repeatable)'
+complete -c plumb -n '__plumb_is gate' -l divergence -r -d 'report the traces and the first divergent key of JSON of plumb diverge'
+complete -c plumb -n '__plumb_is gate' -l also -r -d 'write this format to FILE too (repeatable)'
+complete -c plumb -n '__plumb_is gate' -l metrics -d 'list the metrics that rules can name, and end'
+complete -c plumb -n '__plumb_is gate' -l format -x -a 'text json md csv junit github' -d 'form of the output (text)'
+complete -c plumb -n '__plumb_is gate' -l output -r -d 'write to FILE instead of standard output'
+complete -c plumb -n '__plumb_is gate' -l help -d 'show this text'
 complete -c plumb -n '__plumb_is deep' -l format -x -a 'text json csv md svg' -d 'form of the output (text); svg: a picture'
 complete -c plumb -n '__plumb_is deep' -l output -r -d 'write to FILE instead of standard output'
 complete -c plumb -n '__plumb_is deep' -l kernel -x -d 'only kernels in whose name REGEX is found; with --ncu its --kernel-name: a whole name, or regex:EXPRESSION'
@@ -218,4 +230,4 @@ complete -c plumb -n '__plumb_is deep' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is recover' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is export' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_runs_program doctor' -x -a '(__plumb_program)'
-complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench deep runs recover export doctor help environment regions coming-from' -d topic
+complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench gate deep runs recover export doctor help environment regions coming-from' -d topic

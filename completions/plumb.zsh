@@ -34,6 +34,7 @@ _plumb() {
         'diverge:compare activations\: which layer went wrong first'
         'activations:show the outputs of the layers of a model, and suspects'
         'bench:run one stage alone, from its signature, and measure it'
+        'gate:check results against the rules of a file'
         'deep:compare kernels with the peaks of this machine\: what limits them'
         'runs:list recorded runs and remove old ones'
         'recover:make the report of a run that was killed'
@@ -209,6 +210,21 @@ _plumb() {
         '--help[show this text]' \
         '*:file:_files'
         ;;
+    gate)
+        _arguments -S \
+        '--old=[compare with this result (repeatable: with several of them)]:RESULT:' \
+        '--rule=[apply one rule alone]:NAME:' \
+        '--history=[history of rules with '\''old = history'\'' (.plumb/history.db)]:FILE:_files' \
+        '--commands[run the commands that rules name]' \
+        '--fact=[report this too, unchecked (repeatable)]:KEY=TEXT:' \
+        '--divergence=[report the traces and the first divergent key of JSON of plumb diverge]:FILE:_files' \
+        '--also=[write this format to FILE too (repeatable)]:FORMAT=FILE:_files' \
+        '--metrics[list the metrics that rules can name, and end]' \
+        '--format=[form of the output (text)]:text|json|md|csv|junit|github:(text json md csv junit github)' \
+        '--output=[write to FILE instead of standard output]:FILE:_files' \
+        '--help[show this text]' \
+        '*:file:_files'
+        ;;
     deep)
         _arguments -S \
         '--format=[form of the output (text); svg: a picture]:text|json|csv|md|svg:(text json csv md svg)' \
@@ -262,7 +278,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*:topic:(record report compare diverge activations bench deep runs recover export doctor help environment regions coming-from)'
+        '*:topic:(record report compare diverge activations bench gate deep runs recover export doctor help environment regions coming-from)'
         ;;
     esac
 }

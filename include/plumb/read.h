@@ -23,6 +23,7 @@
  * | find where the outputs of two runs part        | <plumb/read/diverge.h>     |
  * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
  * | run one stage alone and measure it             | <plumb/read/bench.h>       |
+ * | check results against rules                    | <plumb/read/gate.h>        |
  * | compare kernels with the peaks of the machine  | <plumb/read/deep.h>        |
  * | measure the energy of a command or a scope     | <plumb/read/energy.h>      |
  * | list or check settings                         | <plumb/read/setting.h>     |
@@ -54,6 +55,7 @@
 #include <plumb/read/doctor.h>
 #include <plumb/read/energy.h>
 #include <plumb/read/export.h>
+#include <plumb/read/gate.h>
 #include <plumb/read/history.h>
 #include <plumb/read/ncu.h>
 #include <plumb/read/predecessor.h>

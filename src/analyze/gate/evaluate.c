@@ -75,10 +75,25 @@ static void add_to_range(struct range *r, int64_t value)
     r->count++;
 }
 
+static enum plumb_gate_side old_side(const struct plumb_gate_rule *rule)
+{
+    return rule->old == PLUMB_GATE_OLD_NODE      ? PLUMB_GATE_SIDE_NEW
+           : rule->old == PLUMB_GATE_OLD_HISTORY ? PLUMB_GATE_SIDE_HISTORY
+                                                 : PLUMB_GATE_SIDE_OLD;
+}
+
+static const char *no_old(const struct plumb_gate_rule *rule)
+{
+    return rule->old == PLUMB_GATE_OLD_NODE ? "the node to compare with is not in the results"
+           : rule->old == PLUMB_GATE_OLD_HISTORY
+               ? "the history has no baseline yet: CALIBRATION_NEEDED"
+               : "there is no old value to compare with";
+}
+
 static void old_range(struct range *out, const struct work *w)
 {
     bool of_node = w->rule->old == PLUMB_GATE_OLD_NODE;
-    enum plumb_gate_side side = of_node ? PLUMB_GATE_SIDE_NEW : PLUMB_GATE_SIDE_OLD;
+    enum plumb_gate_side side = old_side(w->rule);
     *out = (struct range){0, 0, 0};
     for (size_t i = 0; w->rule->compares && i < w->g->side[side].count; i++) {
         struct plumb_gate_sum sum;
@@ -135,9 +150,7 @@ static int check_whole(struct work *w)
     struct range old;
     old_range(&old, w);
     if (w->rule->compares && old.count == 0)
-        return unknown(w, w->rule->old == PLUMB_GATE_OLD_NODE
-                              ? "the node to compare with is not in the results"
-                              : "there is no old value to compare with");
+        return unknown(w, no_old(w->rule));
     if (old.count > 0) {
         c->has_old = true;
         c->old_value = (double)old.high;
@@ -202,9 +215,13 @@ static int judge(struct work *w, const struct samples *old, const struct samples
     c->verdict = PLUMB_GATE_PASS;
     for (size_t i = 0; i < c->limit->bounds; i++) {
         struct plumb_gate_judgement j;
-        int rc = plumb_gate_judge(&j, old->at, old->count, fresh->at, fresh->count,
-                                  old->in_turn && fresh->in_turn, &c->limit->bound[i],
-                                  w->rule->floor, w->err);
+        const struct plumb_gate_bound *b = &c->limit->bound[i];
+        bool baseline = w->rule->old == PLUMB_GATE_OLD_HISTORY && b->of_old > 0;
+        int rc = baseline
+                     ? plumb_gate_judge_baseline(&j, old->at, old->count, fresh->at, fresh->count,
+                                                 b, w->rule->floor, w->err)
+                     : plumb_gate_judge(&j, old->at, old->count, fresh->at, fresh->count,
+                                        old->in_turn && fresh->in_turn, b, w->rule->floor, w->err);
         if (rc < 0)
             return rc;
         if (i > 0 && verdict_of(j.answer) <= c->verdict)
@@ -229,16 +246,14 @@ static int check_times(struct work *w)
     struct samples old = {NULL, 0, false, NULL}, fresh;
     int rc = gather(&fresh, w, PLUMB_GATE_SIDE_NEW, NULL);
     if (rc == PLUMB_OK && w->rule->compares)
-        rc = gather(&old, w, of_node ? PLUMB_GATE_SIDE_NEW : PLUMB_GATE_SIDE_OLD,
-                    of_node ? w->rule->old_node : NULL);
+        rc = gather(&old, w, old_side(w->rule), of_node ? w->rule->old_node : NULL);
     if (rc == PLUMB_OK) {
         if (fresh.wrong || old.wrong)
             unknown(w, fresh.wrong ? fresh.wrong : old.wrong);
         else if (fresh.count == 0)
             unknown(w, "there is no new value");
         else if (w->rule->compares && old.count == 0)
-            unknown(w, of_node ? "the node to compare with is not in the results"
-                               : "there is no old value to compare with");
+            unknown(w, no_old(w->rule));
         else
             rc = judge(w, &old, &fresh);
     }
@@ -303,6 +318,7 @@ static void explain_nothing(struct plumb_gate_case *g, struct plumb_gate_check *
     const struct plumb_gate_rule *rule = c->rule;
     struct plumb_nearest n = plumb_nearest_start(rule->node ? rule->node : "");
     bool metric = false;
+    c->limit = plumb_gate_limit_for(rule, machine_of(g));
     for (size_t i = 0; i < g->side[PLUMB_GATE_SIDE_NEW].count; i++) {
         const struct plumb_gate_source *s = &g->side[PLUMB_GATE_SIDE_NEW].sources[i];
         for (size_t k = 0; k < s->count; k++) {

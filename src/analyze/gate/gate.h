@@ -44,7 +44,12 @@ struct plumb_gate_source {
     size_t count, cap;
 };
 
-enum plumb_gate_side { PLUMB_GATE_SIDE_OLD, PLUMB_GATE_SIDE_NEW, PLUMB_GATE_SIDES };
+enum plumb_gate_side {
+    PLUMB_GATE_SIDE_OLD,
+    PLUMB_GATE_SIDE_NEW,
+    PLUMB_GATE_SIDE_HISTORY, /* baselines: the samples of a time are those of its records */
+    PLUMB_GATE_SIDES
+};
 
 enum plumb_gate_verdict {
     PLUMB_GATE_PASS,

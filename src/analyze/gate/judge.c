@@ -310,3 +310,44 @@ int plumb_gate_judge(struct plumb_gate_judgement *out, const double *old, size_t
         *out = j;
     return rc;
 }
+
+int plumb_gate_judge_baseline(struct plumb_gate_judgement *out, const double *records,
+                              size_t n_records, const double *fresh, size_t n_new,
+                              const struct plumb_gate_bound *bound, double floor, plumb_error *err)
+{
+    struct plumb_gate_judgement j = {.answer = PLUMB_GATE_CANNOT_TELL,
+                                     .old_count = n_records,
+                                     .new_count = n_new,
+                                     .old_median = NAN,
+                                     .new_median = NAN,
+                                     .ratio = NAN,
+                                     .low = NAN,
+                                     .high = NAN,
+                                     .p = NAN};
+    double *scratch = calloc(n_records + n_new + 1, sizeof *scratch);
+    double limit, beyond;
+    if (!scratch)
+        return no_memory(err);
+    if (n_records == 0 || n_new == 0 || !usable(records, n_records) || !usable(fresh, n_new)) {
+        j.why = n_records && n_new ? "a sample is not a time above 0" : "there are no samples";
+        goto out;
+    }
+    j.old_median = median_of(scratch, records, n_records);
+    j.new_median = median_of(scratch, fresh, n_new);
+    j.ratio = j.new_median / j.old_median;
+    for (size_t i = 0; i < n_records; i++)
+        j.noise = fmax(j.noise, fabs(records[i] / j.old_median - 1));
+    limit = limit_ratio(bound, j.old_median, floor);
+    beyond = is_upper(bound->op) ? j.ratio - limit : limit - j.ratio;
+    if (beyond < 0 ||
+        (beyond == 0 && bound->op != PLUMB_GATE_BELOW && bound->op != PLUMB_GATE_ABOVE))
+        j.answer = PLUMB_GATE_MEETS;
+    else if (fabs(j.ratio - 1) > j.noise)
+        j.answer = PLUMB_GATE_FAILS;
+    else
+        j.why = "the records of the baseline lie as far apart";
+out:
+    free(scratch);
+    *out = j;
+    return PLUMB_OK;
+}

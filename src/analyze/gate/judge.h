@@ -49,4 +49,11 @@ int plumb_gate_judge(struct plumb_gate_judgement *out, const double *old, size_t
                      const double *fresh, size_t n_new, bool in_turn,
                      const struct plumb_gate_bound *bound, double floor, plumb_error *err);
 
+/* The same against the median of a baseline, whose few records were measured on different days: no
+ * test has any power there. The median fails if it is beyond the limit, and further from the
+ * baseline than the record that lies furthest; between the two it cannot tell. */
+int plumb_gate_judge_baseline(struct plumb_gate_judgement *out, const double *records,
+                              size_t n_records, const double *fresh, size_t n_new,
+                              const struct plumb_gate_bound *bound, double floor, plumb_error *err);
+
 #endif

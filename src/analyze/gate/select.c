@@ -7,6 +7,17 @@
 
 #include "base/error.h"
 
+/* Values of a crossover are of one element type each, and cannot be added up. */
+static bool is_by_name(const struct plumb_gate_rule *rule)
+{
+    return rule->count_name || rule->metric->takes == PLUMB_GATE_NAME;
+}
+
+static bool is_of_command(const struct plumb_gate_value *v, const struct plumb_gate_rule *rule)
+{
+    return !rule->command || strcmp(rule->command, v->name) == 0;
+}
+
 /* A name that has characters of patterns matches itself too. */
 static bool matches(const char *pattern, const char *text)
 {
@@ -27,7 +38,7 @@ static bool step_is_meant(const struct plumb_gate_rule *rule, int64_t step)
 static bool is_selected(const struct plumb_gate_value *v, const struct plumb_gate_rule *rule)
 {
     if (v->metric != rule->metric || !step_is_meant(rule, v->step) ||
-        !matches(rule->count_name, v->name))
+        !matches(rule->count_name, v->name) || !is_of_command(v, rule))
         return false;
     return !rule->node ||
            (!v->of_run && matches(rule->node, v->node) && matches(rule->phase, v->phase));
@@ -38,7 +49,7 @@ static struct plumb_gate_key key_of(const struct plumb_gate_value *v,
 {
     if (!rule->node)
         return (struct plumb_gate_key){
-            "", "", "", rule->count_name ? v->name : "", PLUMB_GATE_WHOLE_RUN, true};
+            "", "", "", is_by_name(rule) ? v->name : "", PLUMB_GATE_WHOLE_RUN, true};
     return (struct plumb_gate_key){v->pipeline, v->phase, v->node, rule->count_name ? v->name : "",
                                    v->step,     false};
 }
@@ -130,9 +141,9 @@ int plumb_gate_select(struct plumb_gate_keys *out, struct plumb_gate_case *g,
 bool plumb_gate_is_of(const struct plumb_gate_value *v, const struct plumb_gate_rule *rule,
                       const struct plumb_gate_key *key, const char *node)
 {
-    if (v->metric != rule->metric || v->step != key->step)
+    if (v->metric != rule->metric || v->step != key->step || !is_of_command(v, rule))
         return false;
-    if (rule->count_name && strcmp(v->name, key->name) != 0)
+    if (is_by_name(rule) && strcmp(v->name, key->name) != 0)
         return false;
     if (key->of_run)
         return true;

@@ -1,0 +1,125 @@
+/* gate.h: rules of a text file, and whether results meet them. Part of libplumb-read; plumb/read.h
+ * has the rules of all its headers.
+ *
+ *     plumb_gate_report *gate;
+ *     plumb_gate_result result = {sizeof result};
+ *     char *text;
+ *     if (plumb_gate_open(&gate, "gates.rules", &err) < 0 ||
+ *         plumb_gate_add_result(gate, PLUMB_GATE_RESULT_NEW, "runs/latest", &err) < 0 ||
+ *         plumb_gate_decide(&result, gate, &err) < 0 ||
+ *         plumb_gate_show(&text, gate, "text", &err) < 0)
+ *         return fail(err.message);
+ *     puts(text);
+ *     plumb_read_free(text);
+ *     plumb_gate_close(gate);
+ *     return result.status;
+ *
+ * docs/gates.md has the syntax of rules. */
+#ifndef PLUMB_READ_GATE_H
+#define PLUMB_READ_GATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/error.h>
+#include <plumb/read/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a gate ends: the exit status of `plumb gate`. */
+enum plumb_gate_status {
+    PLUMB_GATE_STATUS_PASS = 0,
+    PLUMB_GATE_STATUS_REGRESSION = 1,  /* a check at least */
+    PLUMB_GATE_STATUS_TROUBLE = 2,     /* never returned here: an error says it */
+    PLUMB_GATE_STATUS_INCONCLUSIVE = 3 /* no regression, but a check that cannot be decided, or no
+                                          check that passed */
+};
+
+/* The side of a comparison that a result is on. */
+enum plumb_gate_result_side {
+    PLUMB_GATE_RESULT_OLD = 0, /* for rules that compare with "old" */
+    PLUMB_GATE_RESULT_NEW = 1
+};
+
+typedef struct plumb_gate_report plumb_gate_report;
+
+/* A rule, as far as its values come from the caller. Texts live as long as the gate. */
+typedef struct plumb_gate_rule_info {
+    size_t size; /* sizeof(plumb_gate_rule_info), set by the caller */
+    const char *name;
+    const char *metric;
+    const char *node;    /* NULL: the whole run */
+    const char *command; /* whose exit status is wanted; NULL: none */
+    uint32_t line;
+    uint32_t rounds;   /* that plumb ab measures at most; 0: its default */
+    uint32_t is_time;  /* 1: the metric is a time */
+    uint32_t compares; /* 1: with an old value */
+    uint32_t history;  /* 1: which is the baseline of the history */
+} plumb_gate_rule_info;
+
+typedef struct plumb_gate_result {
+    size_t size;     /* sizeof(plumb_gate_result), set by the caller */
+    uint32_t status; /* enum plumb_gate_status */
+    uint32_t reserved;
+    uint64_t checks, passed, skipped, inconclusive, regressions;
+} plumb_gate_result;
+
+/* Reads the file of rules at `path`.
+ *   errors  PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO: it cannot be read; PLUMB_ERR_FORMAT: a rule is
+ *   wrong,
+ *           "PATH:LINE: ..." */
+PLUMB_API int plumb_gate_open(plumb_gate_report **out, const char *path, plumb_error *err);
+/* Frees the gate. */
+PLUMB_API void plumb_gate_close(plumb_gate_report *gate);
+/* Drops all rules but `name`. PLUMB_ERR_NOT_FOUND: there is none of that name; the message lists
+ * the existing ones. */
+PLUMB_API int plumb_gate_only(plumb_gate_report *gate, const char *name, plumb_error *err);
+/* Fills as much of `out` as its `size` says with rule `i`. Returns 1, or 0 beyond the last. */
+PLUMB_API int plumb_gate_rule_get(plumb_gate_rule_info *out, const plumb_gate_report *gate,
+                                  size_t i);
+
+/* Adds a result: a recording (as plumb_report_open() takes it; NULL: the newest), or a JSON file of
+ * google/benchmark, pytest-benchmark, plumb bench, plumb ab or plumb report counts. Results of one
+ * side are repeats. A file of plumb ab has both sides.
+ *   errors  those of plumb_report_open(); PLUMB_ERR_FORMAT: the file has no values */
+PLUMB_API int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, const char *path,
+                                    plumb_error *err);
+/* Sets the history that rules with "old = history" compare with; NULL: PLUMB_HISTORY_PATH. It is
+ * opened when the gate is decided, if a rule needs it. */
+PLUMB_API int plumb_gate_use_history(plumb_gate_report *gate, const char *path, plumb_error *err);
+/* Adds times in ns [n] that the caller measured, in their order, as samples of `metric` of `node`
+ * (NULL: of the whole run). `in_turn`: 1 if sample i of the old and of the new side were measured
+ * one after the other. PLUMB_ERR_ARG: the metric is not a time. */
+PLUMB_API int plumb_gate_add_times(plumb_gate_report *gate, uint32_t side, const char *metric,
+                                   const char *node, const double *ns, size_t n, uint32_t in_turn,
+                                   plumb_error *err);
+/* Adds a whole number that the caller measured, on the new side: the exit status of the command of
+ * a rule (`name` is the command), or the crossover of a sweep (`name` is its element type, or "").
+ * `unknown`: why there is no value; NULL: there is one. PLUMB_ERR_ARG: no such metric. */
+PLUMB_API int plumb_gate_add_count(plumb_gate_report *gate, const char *metric, const char *name,
+                                   int64_t value, const char *unknown, plumb_error *err);
+/* Adds a fact that is reported with the checks and not checked: the path of a trace, a commit. */
+PLUMB_API int plumb_gate_add_fact(plumb_gate_report *gate, const char *key, const char *value,
+                                  plumb_error *err);
+/* Adds the facts of the file `path`, JSON of plumb diverge: both traces, tolerances, the first
+ * divergent record and its drift. PLUMB_ERR_FORMAT: it is not one. */
+PLUMB_API int plumb_gate_add_divergence(plumb_gate_report *gate, const char *path,
+                                        plumb_error *err);
+
+/* Compares the results with the rules, once, and fills as much of `out` as its `size` says. Nothing
+ * can be added afterwards. Rules on times cost 2000 steps for each sample. PLUMB_ERR_STATE: it was
+ * decided before; errors of the history, if a rule compares with it. */
+PLUMB_API int plumb_gate_decide(plumb_gate_result *out, plumb_gate_report *gate, plumb_error *err);
+/* Renders the decided gate, without a newline at its end, as "text", "md", "csv", "json", "junit"
+ * or "github". PLUMB_ERR_ARG: another format; PLUMB_ERR_STATE: not decided. */
+PLUMB_API int plumb_gate_show(char **out, const plumb_gate_report *gate, const char *format,
+                              plumb_error *err);
+/* Returns the metrics that rules can name, a line each with what it means. */
+PLUMB_API int plumb_gate_metrics(char **out, plumb_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
