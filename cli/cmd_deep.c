@@ -48,8 +48,11 @@ static const struct plumb_cli_option options[] = {
     [PRINT] = {"print", NULL, "with --ncu: print the command, and do not run it", false},
     [REPORT] = {"report", "md", "the report on one kernel, from workload to next experiment",
                 false},
-    [RUN] = {"run", "RUN", "with --report: the run whose workload and stage times it has", false},
-    [MFU] = {"mfu", "NAME=VALUE,...", "model FLOPs utilisation of a training step", false},
+    [RUN] = {"run", "RUN",
+             "with --report: the run whose workload and stage times it has (that of the trace)",
+             false},
+    [MFU] = {"mfu", "run|NAME=VALUE,...", "model FLOPs utilisation of a run, or of a training step",
+             false},
     {NULL, NULL, NULL, false},
 };
 
@@ -257,9 +260,11 @@ static int run(int argc, char **argv)
         return show_mfu(&w, path);
     if (plumb_cli_is_ncu(path))
         return show_ncu(&w, path);
-    if (w.ncu.view.report)
+    if (w.ncu.view.report && w.options.peaks_only)
         return plumb_cli_args_status(
-            plumb_cli_usage(&plumb_cmd_deep, "--report takes a CSV report of ncu, or --ncu"));
+            plumb_cli_usage(&plumb_cmd_deep, "--report takes a recording, not --peaks"));
+    w.view.report = w.ncu.view.report;
+    w.view.run = w.ncu.view.run;
     return show(&w, path);
 }
 
@@ -289,17 +294,26 @@ const struct plumb_cli_command plumb_cmd_deep = {
         "peak, otherwise compute_bound above 60 % of the multiprocessors' peak,\n"
         "otherwise latency_bound, and unknown if one of the two figures is missing.\n"
         "\n"
-        "--mfu prints the operations that a step of a diffusion transformer needs, over\n"
-        "those that its devices can do in that time. It takes dit_seq_len, context_len,\n"
-        "hidden_dim, num_layers and ffn_dim; step_s, or step=NODE for the median run of\n"
-        "a node of RUN; peak_tflops, device=h100|a100, or dtype for the measured peak;\n"
-        "and batch, grad_accum and world_size, which are 1 unless given.",
+        "--report md writes the report on the kernel with the largest total time.\n"
+        "\n"
+        "--mfu run prints the operations of all kernels of RUN, over those that the\n"
+        "machine could do in that time: each type at its measured peak, or with\n"
+        "dtype, peak_tflops or device all at that one (--mfu run,dtype=f32).\n"
+        "\n"
+        "--mfu with shapes prints the operations that a step of a diffusion transformer\n"
+        "needs, over those that its devices can do in that time. It takes dit_seq_len,\n"
+        "context_len, hidden_dim, num_layers and ffn_dim; step_s, or step=NODE for the\n"
+        "median run of a node of RUN; peak_tflops, device=h100|a100, or dtype for the\n"
+        "measured peak; and batch, grad_accum and world_size, which are 1 unless given.",
     .examples = "plumb deep                                # of the newest run\n"
                 "plumb deep --kernel convolution --explain # the convolutions, and the columns\n"
                 "plumb deep --cores one RUN                # of a program with one thread\n"
                 "plumb deep --peaks --measure              # measure this machine again\n"
                 "plumb deep --ncu --stage denoise -- ./app # the stage's first kernel, on a GPU\n"
-                "plumb deep --report md --run RUN ncu.csv  # the report on one kernel",
+                "plumb deep --format svg -o roofline.svg   # the picture\n"
+                "plumb deep --report md RUN                # the report on the slowest kernel\n"
+                "plumb deep --mfu run RUN                  # how much of the machine RUN used\n"
+                "plumb deep --report md --run RUN ncu.csv  # the report on one kernel of a GPU",
     .status = "0 success; 2 wrong usage, or a recording without kernels. With --ncu: the\n"
               "status of ncu, which passes on that of the program; 127 without ncu.",
     .options = options,

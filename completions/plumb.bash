@@ -95,6 +95,7 @@ _plumb() {
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --cores) COMPREPLY=($(compgen -W 'all one' -- "$current")); return ;;
+        --mfu) COMPREPLY=($(compgen -W 'run NAME=VALUE,...' -- "$current")); return ;;
         esac
         ;;
     runs)

@@ -243,8 +243,8 @@ _plumb() {
         '--csv=[with --ncu: where it writes its CSV (plumb-ncu.csv)]:FILE:_files' \
         '--print[with --ncu: print the command, and do not run it]' \
         '--report=[the report on one kernel, from workload to next experiment]:md:' \
-        '--run=[with --report: the run whose workload and stage times it has]:RUN:_files' \
-        '--mfu=[model FLOPs utilisation of a training step]:NAME=VALUE,...:' \
+        '--run=[with --report: the run whose workload and stage times it has (that of the trace)]:RUN:_files' \
+        '--mfu=[model FLOPs utilisation of a run, or of a training step]:run|NAME=VALUE,...:(run NAME=VALUE,...)' \
         '--help[show this text]' \
         '*:run:_plumb_runs'
         ;;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/read_deep.h"
+#include "api/read_report.h"
 #include "api/read_tables.h"
 #include "api/take.h"
 #include "base/error.h"
@@ -13,7 +14,10 @@
 enum { PATH_BYTES = 4096 };
 
 struct plumb_deep {
-    plumb_trace *trace; /* NULL: the peaks alone */
+    plumb_trace *trace;   /* NULL: the peaks alone */
+    plumb_report *report; /* of the run that the trace lies in; NULL: it lies in none */
+    uint32_t *stages;     /* texts of the trace */
+    size_t stage_count;
     struct plumb_peaks peaks;
     char path[PATH_BYTES]; /* of the kept peaks; "": not kept */
     char remark[PATH_BYTES + 256];
@@ -59,20 +63,56 @@ static int find_peaks(struct plumb_deep *deep, bool measure, plumb_error *err)
     return PLUMB_OK;
 }
 
-int plumb_deep_open(plumb_deep **out, const char *what, const plumb_deep_options *options,
-                    plumb_error *err)
+/* The report of the run whose trace it is; any other trace has none. */
+static void find_report(struct plumb_deep *deep)
 {
-    plumb_deep_options given = plumb_deep_options_default();
-    struct plumb_deep *deep = NULL;
-    int rc = plumb_take(&given, sizeof given, options, err);
-    if (rc < 0)
-        return rc;
-    if (!(deep = calloc(1, sizeof *deep)))
+    static const char name[] = "trace.pftrace";
+    char folder[PATH_BYTES];
+    plumb_error why = {0, ""};
+    const char *path = plumb_trace_path(deep->trace);
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    if (strcmp(slash ? slash + 1 : path, name) != 0 || n + 2 > sizeof folder)
+        return;
+    memcpy(folder, slash ? path : ".", slash ? n : 1);
+    folder[slash ? n : 1] = 0;
+    if (plumb_report_open(&deep->report, n || !slash ? folder : "/", &why) < 0)
+        deep->report = NULL;
+}
+
+static int find_stages(struct plumb_deep *deep, plumb_error *err)
+{
+    const struct plumb_table *t = plumb_trace_table(deep->trace);
+    const struct plumb_timing *timing =
+        deep->report ? &plumb_report_loaded(deep->report)->timing : NULL;
+    if (!timing)
+        return PLUMB_OK;
+    deep->stages = malloc((timing->node_count + 1) * sizeof *deep->stages);
+    if (!deep->stages)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the stages of a run");
+    for (size_t i = 0; i < timing->node_count; i++) {
+        uint32_t name = plumb_strings_find(&t->strings, timing->nodes[i].name);
+        if (timing->nodes[i].stage && name < t->strings.count)
+            deep->stages[deep->stage_count++] = name;
+    }
+    return PLUMB_OK;
+}
+
+static int open_parts(plumb_deep **out, const char *what, bool trace, bool peaks, bool measure,
+                      plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    struct plumb_deep *deep = calloc(1, sizeof *deep);
+    if (!deep)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the peaks of this machine");
-    if (!given.peaks_only)
+    if (trace)
         rc = plumb_trace_open(&deep->trace, what, err);
-    if (rc == PLUMB_OK)
-        rc = find_peaks(deep, given.measure != 0, err);
+    if (rc == PLUMB_OK && trace) {
+        find_report(deep);
+        rc = find_stages(deep, err);
+    }
+    if (rc == PLUMB_OK && peaks)
+        rc = find_peaks(deep, measure, err);
     if (rc == PLUMB_OK) {
         *out = deep;
         deep = NULL;
@@ -81,11 +121,26 @@ int plumb_deep_open(plumb_deep **out, const char *what, const plumb_deep_options
     return rc;
 }
 
+int plumb_deep_open(plumb_deep **out, const char *what, const plumb_deep_options *options,
+                    plumb_error *err)
+{
+    plumb_deep_options given = plumb_deep_options_default();
+    int rc = plumb_take(&given, sizeof given, options, err);
+    return rc < 0 ? rc : open_parts(out, what, !given.peaks_only, true, given.measure != 0, err);
+}
+
+int plumb_deep_open_trace(plumb_deep **out, const char *what, plumb_error *err)
+{
+    return open_parts(out, what, true, false, false, err);
+}
+
 void plumb_deep_close(plumb_deep *deep)
 {
     if (!deep)
         return;
     plumb_trace_close(deep->trace);
+    plumb_report_close(deep->report);
+    free(deep->stages);
     free(deep);
 }
 
@@ -99,16 +154,31 @@ const struct plumb_peaks *plumb_deep_peaks(const plumb_deep *deep)
     return &deep->peaks;
 }
 
+const plumb_trace *plumb_deep_trace(const plumb_deep *deep)
+{
+    return deep->trace;
+}
+
+const uint32_t *plumb_deep_stages(const plumb_deep *deep, size_t *count)
+{
+    *count = deep->stage_count;
+    return deep->stages;
+}
+
 int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_deep_view *view,
                       plumb_error *err)
 {
     plumb_deep_view given = plumb_deep_view_default();
     struct plumb_buf text = {0};
+    plumb_report *other = NULL;
     int rc = plumb_take(&given, sizeof given, view, err);
     if (rc < 0)
         return rc;
     if (given.cores > PLUMB_DEEP_ONE_CORE)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown roofs: %u", (unsigned)given.cores);
+    if (given.report && given.run && (rc = plumb_report_open(&other, given.run, err)) < 0)
+        return rc;
+    const plumb_report *run = other ? other : deep->report;
     struct plumb_roofline_view v = {
         .t = deep->trace ? plumb_trace_table(deep->trace) : NULL,
         .path = deep->trace ? plumb_trace_path(deep->trace) : NULL,
@@ -119,8 +189,14 @@ int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_deep_view 
         .kernel = given.kernel,
         .top = given.top,
         .explain = given.explain != 0,
+        .stages = deep->stages,
+        .stage_count = deep->stage_count,
+        .report = given.report != 0,
+        .timing = run ? &plumb_report_loaded(run)->timing : NULL,
+        .run = run ? plumb_report_path(run) : NULL,
     };
     rc = plumb_roofline_render(&text, &v, err);
+    plumb_report_close(other);
     if (rc < 0)
         plumb_buf_fini(&text);
     else

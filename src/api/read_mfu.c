@@ -6,6 +6,7 @@
 #include "api/read_tables.h"
 #include "base/error.h"
 #include "codec/json_write.h"
+#include "report/roofline/utilisation.h"
 #include "summary/cells.h"
 
 static void put_mfu(struct plumb_buf *out, const struct plumb_mfu *m)
@@ -75,7 +76,7 @@ static int take_peak(struct plumb_mfu *m, plumb_error *err)
     options.peaks_only = 1;
     int rc = plumb_deep_open(&deep, NULL, &options, err);
     if (rc == PLUMB_OK)
-        m->peak_flops = plumb_deep_peaks(deep)->compute[m->type][PLUMB_PEAK_ALL].rate;
+        m->peak_flops = plumb_deep_peaks(deep)->compute[m->type][m->span].rate;
     if (rc == PLUMB_OK && m->peak_flops == 0)
         rc = plumb_fail(err, PLUMB_ERR_NOT_FOUND, "this machine has no measured peak for %s",
                         plumb_peak_type_name(m->type));
@@ -93,6 +94,27 @@ static int take_step(struct plumb_mfu *m, const char *run, plumb_error *err)
     return rc;
 }
 
+/* Of all kernels. The peaks are looked up only where they are needed: measuring takes seconds. */
+static int put_run(struct plumb_buf *out, const struct plumb_mfu *m, const char *run, bool json,
+                   plumb_error *err)
+{
+    plumb_deep *deep = NULL;
+    bool known = m->peak_flops > 0;
+    int rc =
+        known ? plumb_deep_open_trace(&deep, run, err) : plumb_deep_open(&deep, run, NULL, err);
+    if (rc < 0)
+        return rc;
+    struct plumb_utilisation u = {.t = plumb_trace_table(plumb_deep_trace(deep)),
+                                  .path = plumb_trace_path(plumb_deep_trace(deep)),
+                                  .mfu = m,
+                                  .peaks = known ? NULL : plumb_deep_peaks(deep),
+                                  .json = json};
+    u.of.stages = plumb_deep_stages(deep, &u.of.stage_count);
+    rc = plumb_utilisation_render(out, &u, err);
+    plumb_deep_close(deep);
+    return rc;
+}
+
 int plumb_mfu_render(char **out, const char *model, const char *run, const char *format,
                      plumb_error *err)
 {
@@ -104,17 +126,19 @@ int plumb_mfu_render(char **out, const char *model, const char *run, const char 
         rc = plumb_fail(err, PLUMB_ERR_ARG, "utilisation has no format '%s': text, json", format);
     if (rc == PLUMB_OK && m.step[0])
         rc = take_step(&m, run, err);
-    if (rc == PLUMB_OK && m.peak_flops == 0)
+    if (rc == PLUMB_OK && m.peak_flops == 0 && m.type < PLUMB_PEAK_TYPES)
         rc = take_peak(&m, err);
-    if (rc < 0)
-        return rc;
-    if (json)
+    if (rc == PLUMB_OK && m.whole)
+        rc = put_run(&text, &m, run, json, err);
+    else if (rc == PLUMB_OK && json)
         put_mfu_json(&text, &m);
-    else
+    else if (rc == PLUMB_OK)
         put_mfu(&text, &m);
-    if (text.failed) {
+    if (rc < 0 || text.failed) {
         plumb_buf_fini(&text);
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while showing a utilisation");
+        return rc < 0
+                   ? rc
+                   : plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while showing a utilisation");
     }
     *out = text.data;
     return PLUMB_OK;

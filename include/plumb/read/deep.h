@@ -49,18 +49,22 @@ typedef struct plumb_deep_view {
     uint64_t top;       /* kernels; 0: all */
     uint32_t cores;     /* enum plumb_deep_cores: whose peaks kernels are compared with */
     uint32_t explain;   /* 1: the meaning of the columns (text, md) */
+    uint32_t report;    /* 1, with "md": the report on the kernel that takes the most time */
+    const char *run; /* the run whose workload and stage times the report has; NULL: the trace's */
 } plumb_deep_view;
 /* Returns a view with every field at its default. */
 static inline plumb_deep_view plumb_deep_view_default(void)
 {
-    plumb_deep_view v = {sizeof(plumb_deep_view), NULL, NULL, 0, PLUMB_DEEP_ALL_CORES, 0};
+    plumb_deep_view v = {sizeof(plumb_deep_view), NULL, NULL, 0, PLUMB_DEEP_ALL_CORES, 0, 0, NULL};
     return v;
 }
 /* Renders the peaks and, with a recording, the kernels: achieved GFLOP/s and GB/s, their shares of
  * the peaks, and a verdict (memory_bound, compute_bound, latency_bound, unknown) with the figures
- * that it rests on. "svg" is a picture of them and of the stages. Without a newline at its end.
- * Errors: PLUMB_ERR_ARG: no such format, or an invalid expression; PLUMB_ERR_NOT_FOUND: no kernel
- * matches, or no slice of the trace has an argument named flops or bytes. */
+ * that it rests on. "svg" is a picture of them and of the stages. The report has workload,
+ * environment, stage times, kernel, evidence, uncertainty, artifacts and the next experiment.
+ * Without a newline at its end. Errors: PLUMB_ERR_ARG: no such format, or an invalid expression;
+ * PLUMB_ERR_NOT_FOUND: no kernel matches, or no slice of the trace has an argument named flops or
+ * bytes; those of plumb_report_open() for `run`. */
 PLUMB_API int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_deep_view *view,
                                 plumb_error *err);
 
@@ -71,8 +75,13 @@ PLUMB_API int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_
  *      device=h100,world_size=8"
  * with batch= and grad_accum= (1). With step=NODE, the step is the median run of that node in the
  * trace that plumb_trace_open() finds for `run`; with dtype=bf16 the peak is the measured one of
- * this machine. Errors: PLUMB_ERR_ARG: a figure is missing or wrong; PLUMB_ERR_NOT_FOUND: the node
- * has no runs, or this machine has no peak for the type; those of plumb_trace_open(). */
+ * this machine, of all its cores or with cores=one of one.
+ * With "run" in place of shapes and step, renders "Run MFU: 12.3456%": the operations of the
+ * kernels of the trace, over those that could be done from its first span to its last. Without a
+ * peak, each type is compared with its measured one.
+ * Errors: PLUMB_ERR_ARG: a figure is missing or wrong; PLUMB_ERR_NOT_FOUND: the node has no runs,
+ * the trace has no operations, or this machine has no peak for the type; those of
+ * plumb_trace_open(). */
 PLUMB_API int plumb_mfu_render(char **out, const char *model, const char *run, const char *format,
                                plumb_error *err);
 

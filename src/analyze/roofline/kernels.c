@@ -58,6 +58,12 @@ uint32_t plumb_kernel_types(const struct plumb_table *t, const struct plumb_kern
     return dtypes ? dtypes : text_of(t, slice, args->dtype);
 }
 
+uint32_t plumb_kernel_shapes(const struct plumb_table *t, const struct plumb_kernel_args *args,
+                             uint32_t slice)
+{
+    return text_of(t, slice, args->shapes);
+}
+
 #define ORDER(a, b, member)                                                                        \
     if ((a)->member != (b)->member)                                                                \
         return (a)->member < (b)->member ? -1 : 1;
@@ -127,7 +133,7 @@ static size_t collect(struct entry *entries, const struct plumb_table *t,
         if (entries) {
             entries[n] = (struct entry){t->slices.name[i],
                                         text_of(t, i, k->impl),
-                                        text_of(t, i, k->shapes),
+                                        plumb_kernel_shapes(t, k, i),
                                         plumb_kernel_types(t, k, i),
                                         t->slices.dur_ns[i],
                                         flops,

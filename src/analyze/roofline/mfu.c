@@ -33,18 +33,19 @@ static const struct member {
     const char *name;
     size_t offset;
     double unit;
-    bool shape; /* must be given */
+    bool shape;  /* must be given */
+    bool of_run; /* goes with the utilisation of a run */
 } members[] = {
-    {"dit_seq_len", offsetof(struct plumb_mfu, dit_seq_len), 1, true},
-    {"context_len", offsetof(struct plumb_mfu, context_len), 1, true},
-    {"hidden_dim", offsetof(struct plumb_mfu, hidden_dim), 1, true},
-    {"num_layers", offsetof(struct plumb_mfu, num_layers), 1, true},
-    {"ffn_dim", offsetof(struct plumb_mfu, ffn_dim), 1, true},
-    {"batch", offsetof(struct plumb_mfu, batch), 1, false},
-    {"grad_accum", offsetof(struct plumb_mfu, grad_accum), 1, false},
-    {"world_size", offsetof(struct plumb_mfu, world_size), 1, false},
-    {"step_s", offsetof(struct plumb_mfu, step_s), 1, false},
-    {"peak_tflops", offsetof(struct plumb_mfu, peak_flops), 1e12, false},
+    {"dit_seq_len", offsetof(struct plumb_mfu, dit_seq_len), 1, true, false},
+    {"context_len", offsetof(struct plumb_mfu, context_len), 1, true, false},
+    {"hidden_dim", offsetof(struct plumb_mfu, hidden_dim), 1, true, false},
+    {"num_layers", offsetof(struct plumb_mfu, num_layers), 1, true, false},
+    {"ffn_dim", offsetof(struct plumb_mfu, ffn_dim), 1, true, false},
+    {"batch", offsetof(struct plumb_mfu, batch), 1, false, false},
+    {"grad_accum", offsetof(struct plumb_mfu, grad_accum), 1, false, false},
+    {"world_size", offsetof(struct plumb_mfu, world_size), 1, false, true},
+    {"step_s", offsetof(struct plumb_mfu, step_s), 1, false, false},
+    {"peak_tflops", offsetof(struct plumb_mfu, peak_flops), 1e12, false, true},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
@@ -78,8 +79,22 @@ static int take_device(struct plumb_mfu *m, const char *value, plumb_error *err)
     return PLUMB_OK;
 }
 
+/* Figures of a model mean nothing next to the operations of kernels. */
+static bool fits_run(const char *name)
+{
+    bool fits = strcmp(name, "step") != 0;
+    for (int i = 0; i < MEMBERS; i++)
+        fits &= strcmp(members[i].name, name) != 0 || members[i].of_run;
+    return fits;
+}
+
 static int take_word(struct plumb_mfu *m, const char *name, const char *value, plumb_error *err)
 {
+    if (m->whole && !fits_run(name))
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "utilisation of a run has the operations and the time of the run: "
+                          "leave %s= out",
+                          name);
     if (strcmp(name, "device") == 0)
         return take_device(m, value, err);
     if (strcmp(name, "step") == 0) {
@@ -95,6 +110,12 @@ static int take_word(struct plumb_mfu *m, const char *name, const char *value, p
                    : plumb_fail(err, PLUMB_ERR_ARG,
                                 "dtype wants f64, f32, bf16, f16 or int8, not '%s'", value);
     }
+    if (strcmp(name, "cores") == 0) {
+        m->span = strcmp(value, "one") == 0 ? PLUMB_PEAK_ONE : PLUMB_PEAK_ALL;
+        return m->span == PLUMB_PEAK_ONE || strcmp(value, "all") == 0
+                   ? PLUMB_OK
+                   : plumb_fail(err, PLUMB_ERR_ARG, "cores wants all or one, not '%s'", value);
+    }
     for (int i = 0; i < MEMBERS; i++)
         if (strcmp(members[i].name, name) == 0)
             return take_number(at(m, &members[i]), name, value, members[i].unit, err);
@@ -103,6 +124,8 @@ static int take_word(struct plumb_mfu *m, const char *name, const char *value, p
 
 static int check(struct plumb_mfu *m, plumb_error *err)
 {
+    if (m->whole)
+        return PLUMB_OK;
     for (int i = 0; i < MEMBERS; i++)
         if (members[i].shape && *at(m, &members[i]) == 0)
             return plumb_fail(err, PLUMB_ERR_ARG, "utilisation needs %s=", members[i].name);
@@ -117,9 +140,17 @@ static int check(struct plumb_mfu *m, plumb_error *err)
 
 int plumb_mfu_parse(struct plumb_mfu *out, const char *text, plumb_error *err)
 {
-    struct plumb_mfu m = {.batch = 1, .grad_accum = 1, .world_size = 1, .type = PLUMB_PEAK_TYPES};
+    struct plumb_mfu m = {.batch = 1,
+                          .grad_accum = 1,
+                          .world_size = 1,
+                          .type = PLUMB_PEAK_TYPES,
+                          .span = PLUMB_PEAK_ALL};
     char part[128 + PLUMB_JSON_PADDING]; /* the reader of numbers looks ahead */
     int rc = PLUMB_OK;
+    if (strncmp(text, "run", 3) == 0 && (text[3] == 0 || text[3] == ',')) {
+        m.whole = true;
+        text += 3 + (text[3] == ',');
+    }
     while (rc == PLUMB_OK && *text) {
         size_t n = strcspn(text, ",");
         bool fits = n < sizeof part - PLUMB_JSON_PADDING;
@@ -127,7 +158,8 @@ int plumb_mfu_parse(struct plumb_mfu *out, const char *text, plumb_error *err)
         memcpy(part, text, fits ? n : 32);
         char *value = strchr(part, '=');
         if (!value || !fits)
-            return plumb_fail(err, PLUMB_ERR_ARG, "utilisation wants NAME=VALUE, not '%s'", part);
+            return plumb_fail(err, PLUMB_ERR_ARG, "utilisation wants run, or NAME=VALUE, not '%s'",
+                              part);
         *value = 0;
         rc = take_word(&m, part, value + 1, err);
         text += n + (text[n] == ',');

@@ -15,12 +15,15 @@ struct plumb_mfu {
     char step[64];                        /* node whose median run is the step; "": none */
     enum plumb_peak_type type;            /* of this machine's peak; PLUMB_PEAK_TYPES: none */
     uint64_t runs;                        /* of the node */
+    bool whole;                /* of the kernels of a run: neither shapes nor a step are given */
+    enum plumb_peak_span span; /* of measured peaks: all cores unless given */
 };
 
 /* Reads "hidden_dim=1536,num_layers=30,...": the names of the members above, and
  *   step=NODE         a node of the run; instead of step_s
  *   peak_tflops=989   of a device; or device=h100 (989), device=a100 (312), or
- *   dtype=bf16        the measured peak of this machine, all cores
+ *   dtype=bf16        the measured peak of this machine, all cores; with cores=one of one
+ *   run               first: of the kernels of a run; without a peak, each type has its own
  * PLUMB_ERR_ARG: an unknown name, a number that is not positive, or a shape, the step or the peak
  * missing. */
 int plumb_mfu_parse(struct plumb_mfu *out, const char *text, plumb_error *err);

@@ -63,7 +63,7 @@ static void a_missing_or_wrong_figure_is_named(void **state)
         {"hidden_dim=2-3", "hidden_dim wants a number above 0, not '2-3'"},
         {"hidden_dim=", "hidden_dim wants a number above 0, not ''"},
         {"hidden_dim=1e999", "hidden_dim wants a number above 0, not '1e999'"},
-        {"hidden_dim", "utilisation wants NAME=VALUE, not 'hidden_dim'"},
+        {"hidden_dim", "utilisation wants run, or NAME=VALUE, not 'hidden_dim'"},
         {"heads=2", "utilisation has no figure 'heads'"},
         {"device=b200", "the peak of 'b200' is not known (h100, a100): give it as peak_tflops="},
         {"hidden_dim=2,dit_seq_len=3,context_len=1,ffn_dim=5,num_layers=2",

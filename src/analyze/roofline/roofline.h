@@ -85,6 +85,9 @@ bool plumb_kernel_figures(double *flops, double *bytes, const struct plumb_table
 /* The text of its element types; 0: none. */
 uint32_t plumb_kernel_types(const struct plumb_table *t, const struct plumb_kernel_args *args,
                             uint32_t slice);
+/* The text of its shapes; 0: none. */
+uint32_t plumb_kernel_shapes(const struct plumb_table *t, const struct plumb_kernel_args *args,
+                             uint32_t slice);
 /* The type of the first tensor in a list of types ("f32,f32,f32", "src:bf16"). */
 enum plumb_peak_type plumb_first_type(const char *dtypes);
 

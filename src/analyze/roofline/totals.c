@@ -33,6 +33,8 @@ struct search {
     struct entry *entries;
     uint32_t *entry_of; /* by slice: its entry + 1; 0: none */
     size_t count;
+    struct plumb_totals_of of;
+    struct plumb_kernel_args args;
     uint8_t *is_stage;         /* by text */
     bool any_stage;            /* outermost slices are stages */
     struct plumb_ids stage_of; /* text -> its stage + 1 */
@@ -106,16 +108,15 @@ static void drop_inner(struct search *s, bool kernels)
 
 static void find_entries(struct search *s)
 {
-    struct plumb_kernel_args args = plumb_kernel_args_of(s->t);
     for (uint32_t i = 0; i < s->t->slices.count; i++) {
         struct entry e = {.slice = i};
-        if (!plumb_kernel_figures(&e.flops, &e.bytes, s->t, &args, i))
+        if (!plumb_kernel_figures(&e.flops, &e.bytes, s->t, &s->args, i))
             continue;
         if (s->t->slices.flags[i] & PLUMB_SLICE_NO_SAMPLE) {
             s->out->left_out++;
             continue;
         }
-        e.type = plumb_first_type(plumb_table_text(s->t, plumb_kernel_types(s->t, &args, i)));
+        e.type = plumb_first_type(plumb_table_text(s->t, plumb_kernel_types(s->t, &s->args, i)));
         s->entries[s->count++] = e;
         s->entry_of[i] = (uint32_t)s->count;
     }
@@ -177,6 +178,13 @@ static struct plumb_stage_work *stage_for(struct search *s, uint32_t name)
                : NULL;
 }
 
+static bool is_wanted(const struct search *s, uint32_t slice)
+{
+    const struct plumb_kernel_row *row = s->of.wanted;
+    return row && s->t->slices.name[slice] == row->name &&
+           plumb_kernel_shapes(s->t, &s->args, slice) == row->shapes;
+}
+
 static bool add_stages(struct search *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -195,6 +203,7 @@ static bool add_stages(struct search *s)
             continue;
         uint64_t ns = s->kernels.self_ns[e->slice];
         w->kernel_ns += ns;
+        w->wanted_ns += is_wanted(s, e->slice) ? ns : 0;
         w->copy_ns += e->flops <= 0 || s->kernels.kind[e->slice] > PLUMB_KERNEL_WORK ? ns : 0;
     }
     return true;
@@ -269,7 +278,7 @@ static uint64_t wall_of(const struct plumb_table *t)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int make(struct search *s, const uint32_t *stages, size_t count, plumb_error *err)
+static int make(struct search *s, plumb_error *err)
 {
     size_t n = s->t->slices.count + (size_t)1;
     int rc = plumb_step_marks_init(&s->marks, s->t, err);
@@ -282,10 +291,11 @@ static int make(struct search *s, const uint32_t *stages, size_t count, plumb_er
     s->is_stage = calloc(s->t->strings.count + (size_t)1, 1);
     if (!s->entries || !s->entry_of || !s->is_stage)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the operations of a trace");
-    for (size_t i = 0; i < count; i++)
-        if (stages[i] < s->t->strings.count)
-            s->is_stage[stages[i]] = 1;
-    s->any_stage = count == 0;
+    for (size_t i = 0; i < s->of.stage_count; i++)
+        if (s->of.stages[i] < s->t->strings.count)
+            s->is_stage[s->of.stages[i]] = 1;
+    s->any_stage = s->of.stage_count == 0;
+    s->args = plumb_kernel_args_of(s->t);
     find_entries(s);
     if (!add_stages(s) || !add_times(s))
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the operations of a trace");
@@ -296,11 +306,13 @@ static int make(struct search *s, const uint32_t *stages, size_t count, plumb_er
 }
 
 int plumb_work_totals_init(struct plumb_work_totals *out, const struct plumb_table *t,
-                           const uint32_t *stages, size_t count, plumb_error *err)
+                           const struct plumb_totals_of *of, plumb_error *err)
 {
     struct plumb_work_totals totals = {.wall_ns = 0};
     struct search s = {.t = t, .out = &totals};
-    int rc = make(&s, stages, count, err);
+    if (of)
+        s.of = *of;
+    int rc = make(&s, err);
     plumb_ids_fini(&s.stage_of);
     plumb_kernels_fini(&s.kernels);
     plumb_step_marks_fini(&s.marks);

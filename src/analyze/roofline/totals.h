@@ -27,6 +27,7 @@ struct plumb_stage_work {
     uint64_t runs, wall_ns;
     uint64_t kernel_ns; /* of the kernels, each without what ran inside it */
     uint64_t copy_ns;   /* of that, copies and fills of memory, and kernels without operations */
+    uint64_t wanted_ns; /* of that, runs of the wanted kernel */
     struct plumb_work work;
 };
 
@@ -38,10 +39,14 @@ struct plumb_work_totals {
     size_t stage_count;
 };
 
-/* `stages`: texts of the table, the names of stages, of which the outermost around a kernel counts;
- * `count` 0: every outermost slice is a stage. PLUMB_ERR_MEMORY. Cost: O(n log n) in the slices. */
+struct plumb_totals_of {
+    const uint32_t *stages; /* texts of the table: names of stages; the outermost of them counts */
+    size_t stage_count;     /* 0: every outermost slice is a stage */
+    const struct plumb_kernel_row *wanted; /* whose time in each stage is wanted; NULL: none */
+};
+/* `of` NULL: outermost slices. PLUMB_ERR_MEMORY. Cost: O(n log n) in the slices. */
 int plumb_work_totals_init(struct plumb_work_totals *out, const struct plumb_table *t,
-                           const uint32_t *stages, size_t count, plumb_error *err);
+                           const struct plumb_totals_of *of, plumb_error *err);
 void plumb_work_totals_fini(struct plumb_work_totals *totals);
 
 /* A stage or the whole trace as a point of the roofline. Its type is that of most of its

@@ -67,7 +67,9 @@ static struct plumb_work_totals totals(const char *stage)
     struct plumb_work_totals out;
     assert_int_equal(plumb_table_finish(&t, &err), 0);
     uint32_t name = stage ? plumb_strings_find(&t.strings, stage) : 0;
-    assert_int_equal(plumb_work_totals_init(&out, &t, &name, stage ? 1 : 0, &err), 0);
+    struct plumb_kernel_row conv = {.name = plumb_strings_find(&t.strings, "conv")};
+    struct plumb_totals_of of = {&name, stage ? 1 : 0, &conv};
+    assert_int_equal(plumb_work_totals_init(&out, &t, &of, &err), 0);
     return out;
 }
 
@@ -140,6 +142,7 @@ static void a_stage_is_timed_while_any_of_its_runs_is_open(void **state)
     assert_int_equal(sum.stages[0].runs, 3);
     assert_int_equal(sum.stages[0].wall_ns, 500 + 100);
     assert_figure(sum.stages[0].work.flops, 30);
+    assert_int_equal(sum.stages[0].wanted_ns, 100 + 50 + 50);
     plumb_work_totals_fini(&sum);
 }
 

@@ -23,6 +23,8 @@ void plumb_roofline_fill_kernels(struct plumb_grid *g, const struct plumb_roofli
 /* Appends a sentence with the figures that the verdict rests on. */
 void plumb_roofline_evidence(struct plumb_buf *out, const struct plumb_roof *roof,
                              const struct plumb_roof_point *point);
+/* report.c */
+void plumb_roofline_report(struct plumb_buf *out, const struct plumb_roofline_page *p);
 /* svg.c */
 void plumb_roofline_svg(struct plumb_buf *out, const struct plumb_roofline_page *p);
 /* json.c */

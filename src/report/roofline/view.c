@@ -136,32 +136,52 @@ static int choose(struct plumb_kernel_rows *rows, const struct plumb_roofline_vi
     return PLUMB_OK;
 }
 
-int plumb_roofline_render(struct plumb_buf *out, const struct plumb_roofline_view *view,
-                          plumb_error *err)
+static int look_at_stages(struct plumb_roofline_page *page, plumb_error *err)
+{
+    const struct plumb_roofline_view *v = page->v;
+    struct plumb_totals_of of = {v->stages, v->stage_count, page->kernels.rows};
+    return plumb_work_totals_init(&page->totals, v->t, &of, err);
+}
+
+typedef void (*put_fn)(struct plumb_buf *out, const struct plumb_roofline_page *p);
+
+/* NULL: there is no such format. */
+static put_fn format_of(const struct plumb_roofline_view *view)
 {
     static const struct {
         const char *name;
-        void (*put)(struct plumb_buf *out, const struct plumb_roofline_page *p);
+        put_fn put;
     } formats[] = {{"text", put_text},
                    {"json", plumb_roofline_json},
                    {"csv", put_csv},
                    {"md", put_md},
                    {"svg", plumb_roofline_svg}};
-    struct plumb_roofline_page page = {.v = view};
-    void (*put)(struct plumb_buf *, const struct plumb_roofline_page *) = NULL;
-    int rc = PLUMB_OK;
+    const char *wanted = view->format ? view->format : "text";
+    if (view->report)
+        return view->t && strcmp(wanted, "md") == 0 ? plumb_roofline_report : NULL;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i].name, view->format ? view->format : "text") == 0)
-            put = formats[i].put;
+        if (strcmp(formats[i].name, wanted) == 0)
+            return formats[i].put;
+    return NULL;
+}
+
+int plumb_roofline_render(struct plumb_buf *out, const struct plumb_roofline_view *view,
+                          plumb_error *err)
+{
+    struct plumb_roofline_page page = {.v = view};
+    put_fn put = format_of(view);
+    int rc = PLUMB_OK;
     if (!put)
-        return plumb_fail(err, PLUMB_ERR_ARG,
-                          "a roofline has no format '%s': text, json, csv, md, svg", view->format);
+        return plumb_fail(err, PLUMB_ERR_ARG, "%s has no format '%s': %s",
+                          view->report ? "the report on a kernel" : "a roofline",
+                          view->format ? view->format : "text",
+                          view->report ? "md, of a recording" : "text, json, csv, md, svg");
     if (view->t && (rc = plumb_kernel_rows_init(&page.kernels, view->t, err)) < 0)
         return rc;
     if (view->t)
         rc = choose(&page.kernels, view, err);
-    if (rc == PLUMB_OK && view->t && put == plumb_roofline_svg)
-        rc = plumb_work_totals_init(&page.totals, view->t, NULL, 0, err);
+    if (rc == PLUMB_OK && view->t && (put == plumb_roofline_svg || view->report))
+        rc = look_at_stages(&page, err);
     page.shown = view->top && view->top < page.kernels.count ? view->top : page.kernels.count;
     if (rc == PLUMB_OK)
         put(out, &page);

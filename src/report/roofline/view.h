@@ -1,9 +1,10 @@
-/* view.h: the peaks of the machine, and the kernels of a trace under them, as text, Markdown, CSV
- * or JSON. Any thread. */
+/* view.h: the peaks of the machine, and the kernels of a trace under them, as text, Markdown, CSV,
+ * JSON or a picture; and the Markdown report on the kernel that takes the most time. Any thread. */
 #ifndef PLUMB_REPORT_ROOFLINE_VIEW_H
 #define PLUMB_REPORT_ROOFLINE_VIEW_H
 
 #include "analyze/roofline/roofline.h"
+#include "model/timing.h"
 
 struct plumb_roofline_view {
     const struct plumb_table *t;     /* NULL: the peaks alone */
@@ -15,6 +16,11 @@ struct plumb_roofline_view {
     const char *kernel;              /* regular expression, searched for in names; NULL: all */
     uint64_t top;                    /* rows; 0: all */
     bool explain;                    /* the meaning of the columns */
+    const uint32_t *stages;          /* texts of the table: names of stages */
+    size_t stage_count;              /* 0: outermost slices are stages */
+    bool report; /* with "md": the report on the kernel that takes the most time */
+    const struct plumb_timing *timing; /* of the run that the trace is of; NULL: not known */
+    const char *run;                   /* its path */
 };
 
 /* PLUMB_ERR_ARG: no such format, or not a regular expression; PLUMB_ERR_NOT_FOUND: no kernel
