@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/process/device_platform.h"
 #include "base/process/nvidia.h"
 #include "report/run/checks.h"
 #include <plumb/read/doctor.h>
@@ -208,6 +209,17 @@ static void check_membarrier(plumb_check *c)
     CURE(c, "allow membarrier in the sandbox (seccomp), or expect the end of a run to take longer");
 }
 
+static void check_platform(plumb_check *c)
+{
+    const struct plumb_device_platform *p =
+        plumb_device_platform_find("/dev", getenv("CUDA_VISIBLE_DEVICES"));
+    if (strcmp(p->id, "cpu") == 0)
+        DETAIL(c, "%s: activity %s alone; looked for rocm, cuda, npu", p->id, p->activity);
+    else
+        DETAIL(c, "%s: activities CPU, and %s from a collector (docs/collectors.md)", p->id,
+               p->activity);
+}
+
 static void check_nvtx(plumb_check *c)
 {
     const char *tool = getenv("NVTX_INJECTION64_PATH");
@@ -240,10 +252,15 @@ static const struct {
     const char *name;
     void (*run)(plumb_check *c);
 } checks[] = {
-    {"clock", check_clock},           {"proc", check_proc},
-    {"perf events", check_perf},      {"limits", check_limits},
-    {"output folder", check_output},  {"disk space", check_space},
-    {"membarrier", check_membarrier}, {"nvtx", check_nvtx},
+    {"clock", check_clock},
+    {"proc", check_proc},
+    {"perf events", check_perf},
+    {"limits", check_limits},
+    {"output folder", check_output},
+    {"disk space", check_space},
+    {"membarrier", check_membarrier},
+    {"platform", check_platform},
+    {"nvtx", check_nvtx},
 };
 
 int plumb_doctor_check(plumb_check *out, size_t i)

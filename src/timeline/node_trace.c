@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "base/error.h"
 #include "base/pages.h"
+#include "base/process/device_platform.h"
 #include "timeline/node_launch.h"
 #include "timeline/node_match.h"
 #include "timeline/node_trace_parts.h"
@@ -305,7 +306,7 @@ static void name_lane(struct plumb_node_trace *s, struct plumb_node_file *f,
 
 static struct plumb_breakdown_kernel kernel_of(const struct plumb_lane_work *work)
 {
-    bool cuda = strncmp(work->device, "cuda", 4) == 0;
+    bool cuda = plumb_device_is_cuda(work->device);
     return (struct plumb_breakdown_kernel){
         .id = work->name_id ? PLUMB_BREAKDOWN_NAMED | work->name_id : work->node,
         .name = work->name_id ? work->name : NULL,

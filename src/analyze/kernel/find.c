@@ -6,6 +6,7 @@
 
 #include "analyze/kernel/kernels.h"
 #include "base/error.h"
+#include "base/process/device_platform.h"
 #include "read/trace/ids.h"
 
 struct item {
@@ -69,7 +70,7 @@ static bool look_at_tracks(struct search *s)
         const struct plumb_table_track *track = &s->t->tracks[i];
         if (s->k->own && is_wait_row(plumb_table_text(s->t, track->name)))
             s->track[i] |= IS_WAIT;
-        if (s->k->own && strncmp(device_of(s, i), "cuda", 4) == 0)
+        if (s->k->own && plumb_device_is_cuda(device_of(s, i)))
             s->track[i] |= IS_CUDA;
         if (s->t->plumb && !(s->track[i] & IS_WAIT) &&
             (track->kind == PLUMB_TRACK_DEVICE ||
