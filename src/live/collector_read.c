@@ -157,6 +157,74 @@ void plumb_collectors_read(struct plumb_ledger_reader *r)
     }
 }
 
+/* ---- Counters -------------------------------------------------------------------------------- */
+
+static const char *kernel_of(struct plumb_ledger_reader *r, uint32_t name)
+{
+    const struct plumb_live_lane_name *n =
+        plumb_live_element(&r->m->view, &r->m->view.h->lane_names, name, sizeof *n);
+    const char *text = n && n->text_off ? plumb_live_text(&r->m->view, n->text_off) : NULL;
+    return plumb_arena_strdup(&r->t->arena, text ? text : "(other)");
+}
+
+/* Returns the shown figures; NULL: none, or from before the last reset of the pipeline. */
+static const struct plumb_live_perf_figures *counts_shown(struct plumb_ledger_reader *r,
+                                                          const struct plumb_live_perf *e)
+{
+    const struct plumb_live_perf_figures *f = &e->copy[e->shown & 1];
+    const struct plumb_live_pipeline *p = plumb_live_element(
+        &r->m->view, &r->m->view.h->pipelines, plumb_key_group(e->key) >> 8 & 0xff, sizeof *p);
+    return e->shown && p && f->reset_generation == p->reset_generation ? f : NULL;
+}
+
+static void fill_counts(struct plumb_timing_counted *out, const struct plumb_live_perf_figures *f)
+{
+    out->runs = f->runs;
+    for (uint32_t i = 0; i < PLUMB_PERF_COUNTERS; i++) {
+        const struct plumb_live_perf_sum *s = &f->counter[i];
+        out->counter[i] = (struct plumb_timing_counter){s->total, s->runs, s->scaled, s->enabled_ns,
+                                                        s->running_ns};
+    }
+}
+
+static void read_counters(struct plumb_ledger_reader *r)
+{
+    const struct plumb_live_perf_source *s = &r->m->view.h->perf;
+    char why[160];
+    r->t->perf.on = true;
+    r->t->perf.threads_refused = s->threads_refused;
+    for (uint32_t i = 0; i < PLUMB_PERF_COUNTERS; i++) {
+        uint32_t state = s->counter[i].state;
+        r->t->perf.state[i] = state < PLUMB_COUNTER_STATES ? state : PLUMB_COUNTER_UNASKED;
+        if (state != PLUMB_LIVE_PERF_ABSENT)
+            continue;
+        plumb_perf_why(why, sizeof why, i, s->counter[i].code, s->level);
+        r->t->perf.why[i] = plumb_arena_strdup(&r->t->arena, why);
+    }
+}
+
+void plumb_perf_rows_read(struct plumb_ledger_reader *r)
+{
+    const struct plumb_live_table *table = &r->m->view.h->perfs;
+    uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_perf));
+    if (!r->m->view.h->perf.on)
+        return;
+    read_counters(r);
+    r->t->perf.rows = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *r->t->perf.rows);
+    for (uint32_t i = 0; r->t->perf.rows && i < n; i++) {
+        const struct plumb_live_perf *e = plumb_live_element(&r->m->view, table, i, sizeof *e);
+        const struct plumb_live_perf_figures *f = e ? counts_shown(r, e) : NULL;
+        uint32_t node = f && e->staged ? plumb_ledger_node_of(r, e->key) : PLUMB_TIMING_NONE;
+        struct plumb_timing_counted *out = &r->t->perf.rows[r->t->perf.row_count];
+        if (!f || (node == PLUMB_TIMING_NONE && (!e->kernel || e->staged)))
+            continue;
+        out->node = node;
+        out->kernel = e->kernel ? kernel_of(r, e->kernel) : NULL;
+        fill_counts(out, f);
+        r->t->perf.row_count++;
+    }
+}
+
 void plumb_collectors_own(struct plumb_timing *t)
 {
     struct plumb_arena *a = &t->arena;

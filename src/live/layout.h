@@ -45,7 +45,7 @@
  * the difference between a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 18,
+    PLUMB_LIVE_VERSION = 19,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are counted, not recorded */
@@ -502,6 +502,8 @@ struct plumb_live_header {
     struct plumb_live_table signatures;  /* struct plumb_live_signature */
     struct plumb_live_table times;       /* struct plumb_live_signature_time */
     struct plumb_live_table devices;     /* struct plumb_live_device */
+    struct plumb_live_table perfs;       /* struct plumb_live_perf */
+    struct plumb_live_perf_source perf;
     /* lane.h */
     struct plumb_live_table lanes;      /* struct plumb_live_lane */
     struct plumb_live_table clocks;     /* struct plumb_live_clock */

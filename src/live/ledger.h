@@ -138,6 +138,43 @@ struct plumb_live_device {
     struct plumb_live_device_use use;
 };
 
+/* Counters of threads (base/process/perf.h, whose numbers index `counter`). */
+enum { PLUMB_LIVE_COUNTERS = 16, PLUMB_LIVE_KERNELS = 4096 };
+struct plumb_live_perf_figures {
+    uint32_t reset_generation, reserved;
+    uint64_t runs; /* that were measured, whatever was absent then */
+    struct plumb_live_perf_sum {
+        uint64_t total, runs;            /* of the runs in which it was there */
+        uint64_t scaled;                 /* of these, runs in which it was multiplexed */
+        uint64_t enabled_ns, running_ns; /* of events */
+    } counter[PLUMB_LIVE_COUNTERS];
+};
+/* Of the runs of a stage, or of the kernels of one name that ran inside one stage. */
+struct plumb_live_perf {
+    uint64_t key;    /* of the stage */
+    uint32_t kernel; /* its name: number in the table of lane names; 0: the stage itself */
+    uint32_t staged; /* 0: a kernel outside every stage, without a key */
+    uint32_t shown;  /* copy[shown & 1] is whole; 0: neither */
+    uint32_t reserved;
+    struct plumb_live_perf_figures copy[2];
+};
+enum plumb_live_perf_state {
+    PLUMB_LIVE_PERF_UNASKED = 0,
+    PLUMB_LIVE_PERF_THERE = 1,
+    PLUMB_LIVE_PERF_ABSENT = 2,
+    PLUMB_LIVE_PERF_SIMULATED = 3
+};
+/* In the header of the mapping. */
+struct plumb_live_perf_source {
+    uint32_t on;              /* 1: the rest is set */
+    int32_t level;            /* kernel.perf_event_paranoid; INT32_MIN: unknown */
+    uint64_t threads_refused; /* whose events could not be opened */
+    struct {
+        uint32_t state; /* enum plumb_live_perf_state */
+        int32_t code;   /* errno, of an absent one */
+    } counter[PLUMB_LIVE_COUNTERS];
+};
+
 struct plumb_live_section_stage {
     uint64_t key;
     uint64_t count, failures;

@@ -10,6 +10,8 @@ void plumb_collectors_read(struct plumb_ledger_reader *r);
 void plumb_devices_read(struct plumb_ledger_reader *r);
 void plumb_device_use_read(struct plumb_ledger_reader *r, struct plumb_timing_device_use *out,
                            const struct plumb_live_device_use *use);
+/* The counters of stages and kernels; the texts are copied. */
+void plumb_perf_rows_read(struct plumb_ledger_reader *r);
 /* Copies the texts into the arena. */
 void plumb_collectors_own(struct plumb_timing *t);
 /* Returns the index in t->nodes of a key, or PLUMB_TIMING_NONE. */

@@ -427,6 +427,7 @@ void plumb_ledger_read(struct plumb_ledger_reader *r)
     fill_nodes(r);
     plumb_devices_read(r);
     plumb_collectors_read(r);
+    plumb_perf_rows_read(r);
     fill_requests(r);
     fill_stage_runs(r);
     fill_checkpoints(r);

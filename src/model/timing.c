@@ -485,6 +485,7 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     plumb_timing_write_memory(t, j);
     plumb_timing_write_requests(t, j);
     plumb_timing_write_collectors(t, j);
+    plumb_timing_write_perf(t, j);
     write_drops(t, j);
     write_trace(t, j);
     write_notes(t, j);

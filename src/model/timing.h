@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/process/perf.h"
 #include "base/stats/stats.h"
 
 enum { PLUMB_TIMING_SCHEMA = 1 };
@@ -213,6 +214,26 @@ struct plumb_timing_sched {
     uint64_t preemptions, blocks, migrations;
 };
 
+/* Counts of threads (base/process/perf.h, whose numbers index `counter`): of the runs of a stage,
+ * or of the kernels of one name inside one stage. */
+struct plumb_timing_counted {
+    uint32_t node;      /* the stage: index in `nodes`; PLUMB_TIMING_NONE: a kernel outside any */
+    const char *kernel; /* NULL: the stage itself */
+    uint64_t runs;
+    struct plumb_timing_counter {
+        uint64_t total, runs; /* of the runs in which it was there; with 0 runs it is absent */
+        uint64_t scaled;      /* of these, multiplexed: estimated from the part that was counted */
+        uint64_t enabled_ns, running_ns; /* of events: the share that was counted */
+    } counter[PLUMB_PERF_COUNTERS];
+};
+enum plumb_timing_counter_state { /* as enum plumb_live_perf_state */
+                                  PLUMB_COUNTER_UNASKED = 0,
+                                  PLUMB_COUNTER_THERE = 1,
+                                  PLUMB_COUNTER_ABSENT = 2,
+                                  PLUMB_COUNTER_SIMULATED = 3,
+                                  PLUMB_COUNTER_STATES = 4
+};
+
 /* A row: one (pipeline, phase, node). */
 struct plumb_timing_node {
     const char *pipeline, *phase, *name;
@@ -381,12 +402,26 @@ struct plumb_timing {
     uint64_t requests_lost; /* older than those kept */
     struct plumb_timing_collector *collectors;
     size_t collector_count;
+    struct {                                  /* of the collector `perf` */
+        bool on;                              /* it ran */
+        uint32_t state[PLUMB_PERF_COUNTERS];  /* enum plumb_timing_counter_state */
+        const char *why[PLUMB_PERF_COUNTERS]; /* it is absent; NULL: it is not */
+        uint64_t threads_refused;             /* whose events could not be opened */
+        struct plumb_timing_counted *rows;    /* stages, in the order of their first runs, and
+                                                * kernels */
+        size_t row_count;
+    } perf;
     const char **notes; /* notes of the end block: warnings, requested data that never came */
     size_t note_count;
 };
 
 void plumb_timing_init(struct plumb_timing *t);
 void plumb_timing_fini(struct plumb_timing *t);
+/* Returns the counts of a node's runs as a stage; NULL: it was not counted. `node`: index. */
+const struct plumb_timing_counted *plumb_timing_counted_of(const struct plumb_timing *t,
+                                                           size_t node);
+/* Returns "there", "absent", "simulated"; NULL: it was not asked for. */
+const char *plumb_timing_counter_state_name(uint32_t state);
 /* Adds a note, which lives as long as `t`; NULL (out of memory) adds none. */
 void plumb_timing_note(struct plumb_timing *t, const char *text);
 

@@ -19,6 +19,10 @@ void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json 
 void plumb_timing_write_device_use(const struct plumb_timing *t, struct plumb_json *j,
                                    const struct plumb_timing_device_use *use);
 void plumb_timing_write_collectors(const struct plumb_timing *t, struct plumb_json *j);
+/* "perf": nothing where its collector did not run. */
+void plumb_timing_write_perf(const struct plumb_timing *t, struct plumb_json *j);
+/* Members of an object, one for each counter that was there. */
+void plumb_timing_write_counters(const struct plumb_timing_counted *c, struct plumb_json *j);
 
 /* The parts of `memory`: each writes its key too. `request`: whose checkpoints are analysed. */
 void plumb_timing_write_analysis(const struct plumb_timing *t, struct plumb_json *j,

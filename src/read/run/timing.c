@@ -487,6 +487,7 @@ static int read_root(struct plumb_timing *t, const struct plumb_json_value *root
     read_open(&c, root);
     plumb_timing_read_requests(&c, root);
     plumb_timing_read_collectors(&c, root);
+    plumb_timing_read_perf(&c, root);
     plumb_timing_check_device_uses(&c);
     plumb_timing_read_memory(&c, root);
     read_drops(&c, root);

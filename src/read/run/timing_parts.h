@@ -26,6 +26,8 @@ void plumb_timing_read_device_use(struct plumb_timing_cursor *c,
 void plumb_timing_check_device_uses(struct plumb_timing_cursor *c);
 void plumb_timing_read_collectors(struct plumb_timing_cursor *c,
                                   const struct plumb_json_value *root);
+/* After the nodes. Files of before have none. */
+void plumb_timing_read_perf(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* After the nodes. */
 void plumb_timing_read_requests(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* The members of an object: strings or null. */

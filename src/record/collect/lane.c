@@ -18,6 +18,7 @@
 #include "record/runtime/runtime.h"
 #include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
+#include "record/stage/perf.h"
 #include "record/stage/stage.h"
 #include "record/trace/trace.h"
 #include "timeline/lane_ring.h"
@@ -398,11 +399,22 @@ static void describe(struct plumb_live_event *to, const struct entry *e, plumb_c
         to->tid = e->in.th->tid;
 }
 
+/* Work on the host that ran on this thread, from the capture of its origin until now. */
+static void count_kernel(const struct entry *e)
+{
+    const plumb_origin *o = e->origin;
+    if (o && o->flow && o->run == e->in.run->generation && o->tid == e->in.th->tid)
+        plumb_perf_kernel_end(e->in, plumb_off_of(e->in.run, e->lane), e->event->begin,
+                              told(e->in.run, e->event->name), o->stage);
+}
+
 /* Inside enter, with the collector open. */
 static int take(struct entry *e, plumb_clock clock)
 {
     uint32_t kind = e->event->kind;
     struct plumb_live_event v;
+    if (plumb_perf_is_on() && kind == PLUMB_EVENT_SPAN && is_of_host(e->lane) && !clock.id)
+        count_kernel(e);
     if (kind < PLUMB_EVENT_SPAN || kind > PLUMB_EVENT_WAIT || !find_clock(e, clock))
         return PLUMB_ERR_ARG;
     if (e->origin && (!e->origin->flow || e->origin->run != e->in.run->generation))
@@ -467,6 +479,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
     struct plumb_in in;
     const struct plumb_stage_run *s;
     uint32_t index = plumb_lane_index(lane.id);
+    const struct plumb_live_lane *host = NULL;
     bool launches = true, traced;
     if (!plumb_enter(&in, false))
         return;
@@ -483,6 +496,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
         index < PLUMB_ACQUIRE(in.run->h->lanes.count)) {
         struct plumb_live_lane *l = plumb_table_at(in.run, &in.run->h->lanes, index);
         launches = !is_of_host(l);
+        host = launches ? NULL : l;
         PLUMB_ADD(l->launches, launches);
     }
     /* The origin of work on the host only says what is open around it. A flow leads from there to
@@ -495,5 +509,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
         plumb_device_launched(in, out);
     if (traced)
         plumb_wide(in, PLUMB_WIDE_FLOW, launches ? 0 : 2, &out->flow, 2);
+    if (host && plumb_perf_is_on())
+        plumb_perf_kernel_begin(in, plumb_off_of(in.run, host));
     plumb_leave(in);
 }

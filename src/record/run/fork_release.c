@@ -12,6 +12,7 @@
 #include "record/run/subsystems.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/thread.h"
+#include "record/stage/perf.h"
 #include "record/stage/stage.h"
 #include "record/trace/active_steps.h"
 
@@ -20,6 +21,7 @@ static void free_stages(struct plumb_thread *th)
     for (int i = 0; i < PLUMB_STAGES_MAX; i++)
         plumb_pages_unmap(th->pack[i], sizeof *th->pack[i]);
     plumb_pages_unmap(th->stage, PLUMB_STAGES_MAX * sizeof *th->stage);
+    plumb_pages_unmap(th->perf, sizeof *th->perf);
 }
 
 void plumb_thread_free(struct plumb_thread *th)

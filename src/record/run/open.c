@@ -41,6 +41,7 @@ static void header_tables(struct plumb_live_header *h)
     h->times.element_bytes = sizeof(struct plumb_live_signature_time);
     h->scheds.element_bytes = sizeof(struct plumb_live_sched);
     h->devices.element_bytes = sizeof(struct plumb_live_device);
+    h->perfs.element_bytes = sizeof(struct plumb_live_perf);
     h->lanes.element_bytes = sizeof(struct plumb_live_lane);
     h->clocks.element_bytes = sizeof(struct plumb_live_clock);
     h->collectors.element_bytes = sizeof(struct plumb_live_collector);

@@ -168,6 +168,7 @@ void plumb_mapping_close(struct plumb_run *run)
     plumb_map_fini(&run->signatures);
     plumb_map_fini(&run->scheds);
     plumb_map_fini(&run->devices);
+    plumb_map_fini(&run->perfs);
     run->base = NULL;
     run->h = NULL;
 }

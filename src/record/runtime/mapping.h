@@ -42,6 +42,7 @@ struct plumb_run {
     struct plumb_map owners;     /* pool and key -> index in the table of owners + 1 */
     struct plumb_map scheds;     /* key + 1 -> number in h->scheds */
     struct plumb_map devices;    /* key + 1 -> index in the table of devices + 1 */
+    struct plumb_map perfs;      /* record/stage/perf.c's -> index in the table of perfs + 1 */
     struct plumb_map signatures; /* node + 1 -> index in the table of signatures + 1 */
     /* First checkpoint of each section of requests, and of no request: index + 1. */
     uint32_t checkpoints[PLUMB_LIVE_SECTIONS + 1];

@@ -182,6 +182,8 @@ struct plumb_thread {
     struct plumb_active_spans
         *active; /* record/trace/active_steps.c's, after the first run with steps */
     struct plumb_stage_run *stage;             /* [PLUMB_STAGES_MAX], made at the first */
+    struct plumb_perf_thread *perf;            /* record/stage/perf.h: its counters; made at the
+                                                * first stage that they are read for. Released */
     struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made at the first */
     struct plumb_thread *next;                 /* of all records */
 };

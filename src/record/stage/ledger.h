@@ -14,6 +14,7 @@
 #ifndef PLUMB_RECORD_STAGE_LEDGER_H
 #define PLUMB_RECORD_STAGE_LEDGER_H
 
+#include "base/process/perf.h"
 #include "record/runtime/enter.h"
 #include <plumb/collector.h>
 #include <plumb/memory.h>
@@ -50,6 +51,9 @@ struct plumb_stage_entry {
     bool async;  /* it is an async span */
     bool tops;   /* no stage of the same request is around it */
     bool counts; /* set by plumb_ledger_stage_run(): the key's statistics include it */
+    /* Counters of its thread (perf.h); NULL: nothing was counted, or a run of the same key is
+     * around it, whose counts include these. */
+    const struct plumb_perf_counts *perf;
     struct plumb_live_memory memory;
 };
 static inline uint64_t plumb_stage_took(const struct plumb_stage_entry *e)

@@ -17,6 +17,7 @@
 #include "record/stage/hook.h"
 #include "record/stage/ledger.h"
 #include "record/stage/memory_pool.h"
+#include "record/stage/perf.h"
 #include "record/trace/active_steps.h"
 
 enum { MEASURED = PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY };
@@ -89,6 +90,8 @@ static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags
         begun.scope = s ? open_scope(in, flags, rss) : 0;
         plumb_ledger_unlock();
     }
+    if (in.th->perf && measured && s)
+        plumb_perf_begin(in, in.th->stages);
     span = plumb_begin_inside(in, node, &begun.begin_ticks);
     if (span.id && s) {
         begun.span = span.id;
@@ -117,6 +120,8 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         return plumb_begin_plain(th, node);
     if (hooks)
         plumb_hooks_before(hooks, node);
+    if (plumb_perf_is_on() && flags & MEASURED)
+        plumb_perf_before(th);
     if (flags & PLUMB_POINT_STAGE) {
         /* Before the span: the time of the log line is not the stage's. */
         plumb_stage_log_begin(node, th->group);
@@ -259,6 +264,8 @@ static void enter_run(struct plumb_in in, const struct plumb_stage_run *s,
     plumb_ledger_stage_run(in.run, e);
     if (in.run->active)
         e->counts = plumb_active_has(in.run, in.th->step);
+    if (e->perf && e->counts)
+        plumb_perf_enter(in.run, e->key, e->perf);
     if (signature)
         plumb_signature_enter(in.run, e, in.th->pack[in.th->stages]);
     plumb_ledger_unlock();
@@ -305,6 +312,15 @@ void plumb_stage_log_end(const struct plumb_stage_line *line, const struct plumb
         log_memory(name, ms, m);
 }
 
+/* Returns whether another run of the key is open on the thread. */
+static bool is_around(const struct plumb_thread *th, uint64_t key)
+{
+    for (uint32_t i = 0; i < th->stages; i++)
+        if (th->stage[i].key == key)
+            return true;
+    return false;
+}
+
 /* Ends a run that is not recorded. */
 static void drop(struct plumb_in in, const struct plumb_stage_run *s, struct plumb_live_memory *out)
 {
@@ -322,7 +338,9 @@ void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_sta
 {
     struct plumb_thread *th = in.th;
     const struct plumb_stage_run *s = &out->run;
+    struct plumb_perf_counts counted;
     out->run = th->stage[--th->stages];
+    bool perf = th->perf && s->flags & MEASURED && plumb_perf_end(in, th->stages, &counted);
     out->end_ns = s->begin_ns ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0;
     uint64_t took = ticks > s->begin_ticks ? ticks - s->begin_ticks : 0;
     struct plumb_stage_run *outer = around(th, s->request);
@@ -338,7 +356,8 @@ void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_sta
                                   .failed = s->mark == 1,
                                   .stage = (s->flags & PLUMB_POINT_STAGE) != 0,
                                   .outermost = plumb_stage_is_outermost(th, s->request),
-                                  .tops = !outer};
+                                  .tops = !outer,
+                                  .perf = perf && !is_around(th, s->key) ? &counted : NULL};
     if (s->mark == 2 || !(s->flags & MEASURED)) {
         drop(in, s, &e.memory);
     } else {
@@ -364,6 +383,8 @@ void plumb_stage_end_report(const struct plumb_stage_ended *ended)
                                                        s->begin_ns, ended->end_ns, s->why},
                             &ended->memory);
     }
+    if (plumb_tls->perf && s->flags & MEASURED)
+        plumb_perf_after(plumb_tls);
     if (s->hooks)
         plumb_hooks_after(s->hooks, s->node);
 }
