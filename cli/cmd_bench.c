@@ -31,6 +31,7 @@ enum {
     CONFIG,
     DEADLINE,
     ENERGY,
+    POWERCAP,
     TIMEOUT,
     OUT,
     SUFFIX,
@@ -53,6 +54,7 @@ static const struct plumb_cli_option options[] = {
     [CONFIG] = {"config", "TEXT", "configuration of the model (the recorded one)", false},
     [DEADLINE] = {"deadline", "TIME", "count runs that take longer: 20ms, 500us, 1s", false},
     [ENERGY] = {"energy", NULL, "joules of the processor a run (RAPL counters)", false},
+    [POWERCAP] = {"powercap", "DIR", "folder of energy counters (/sys/class/powercap)", false},
     [TIMEOUT] = {"timeout", "SECONDS", "end a stage that takes longer in all (600; 0: never)",
                  false},
     [OUT] = {"out", "DIR", "folder of the files (that of the signature)", false},
@@ -199,6 +201,10 @@ static bool take_option(struct job *job, int *instead, int option, const char *v
         return take_deadline(b, value);
     case ENERGY:
         b->options.energy = 1;
+        return true;
+    case POWERCAP:
+        b->options.energy = 1;
+        b->options.powercap = value;
         return true;
     case TIMEOUT:
         return plumb_cli_decimal(us, "timeout", value, &b->timeout_s);

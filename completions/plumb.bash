@@ -77,7 +77,7 @@ _plumb() {
         esac
         ;;
     bench)
-        words='--stage --from --list-stages --aggregate --warmup --steps --first-step --repeat --min-time --inputs --seed --config --deadline --energy --timeout --out --suffix --format --help'
+        words='--stage --from --list-stages --aggregate --warmup --steps --first-step --repeat --min-time --inputs --seed --config --deadline --energy --powercap --timeout --out --suffix --format --help'
         case $previous in
         --inputs) COMPREPLY=($(compgen -W 'auto captured random' -- "$current")); return ;;
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;

@@ -203,6 +203,7 @@ _plumb() {
         '--config=[configuration of the model (the recorded one)]:TEXT:' \
         '--deadline=[count runs that take longer: 20ms, 500us, 1s]:TIME:' \
         '--energy[joules of the processor a run (RAPL counters)]' \
+        '--powercap=[folder of energy counters (/sys/class/powercap)]:DIR:_files' \
         '--timeout=[end a stage that takes longer in all (600; 0: never)]:SECONDS:' \
         '--out=[folder of the files (that of the signature)]:DIR:_files' \
         '--suffix=[follows the stage'\''s name in names of files]:TEXT:' \

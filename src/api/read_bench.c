@@ -309,6 +309,7 @@ static int measure(plumb_bench_result *out, struct plumb_measure *m,
     m->inputs = fields;
     m->outputs = outputs;
     m->energy = o->energy ? &energy : NULL;
+    m->powercap = o->powercap;
     out->captured = inputs->file != NULL; /* scalars alone too */
     out->deadline_ms = o->deadline_ms;
     rc = plumb_measure_runs(out, m, err);

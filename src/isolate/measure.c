@@ -297,7 +297,7 @@ int plumb_measure_runs(plumb_bench_result *out, const struct plumb_measure *m, p
         m->measuring(m->arg);
     before = preemptions();
     if (m->energy)
-        plumb_rapl_begin(m->energy, PLUMB_RAPL_FOLDER);
+        plumb_rapl_begin(m->energy, m->powercap ? m->powercap : PLUMB_RAPL_FOLDER);
     rc = measure_all(&s, err);
     out->cpu_joules = out->cpu_watts = NAN;
     if (m->energy)

@@ -25,6 +25,7 @@ struct plumb_measure {
     double min_time_s;
     plumb_bench_progress *progress;     /* not NULL */
     struct plumb_rapl *energy;          /* filled; NULL: not measured */
+    const char *powercap;               /* of `energy`; NULL: the system's */
     struct plumb_value_hashes *outputs; /* filled, of the last run; NULL: not wanted */
     void (*measuring)(void *arg);       /* called after the warm-ups; NULL: none */
     void *arg;

@@ -124,6 +124,48 @@ is '.cpu_joules == 4 and ([.stages[] | [.name, .runs]] == [["cold", 2], ["hot", 
 is '(.stages[1].cpu_joules > .stages[0].cpu_joules) and (.stages | map(.cpu_joules) | add) <= 4.000001' run/energy.json
 is '.stages[1].duration_s >= 0.3 and .stages[0].gpu_joules == 0' run/energy.json
 
+# The measured runs of a stage run alone, each of which uses 1.5 J; the last one wraps the counter.
+cat >engine.c <<'C'
+#include <plumb/plumb.h>
+#include <plumb/stage_library.h>
+#include <stdio.h>
+
+static unsigned long long counter = 262143328850ULL - 2 * 1500000 - 1000;
+
+static int engine_open(void **out, const char *config, plumb_error *err)
+{
+    (void)config;
+    (void)err;
+    *out = &counter;
+    return 0;
+}
+
+static int engine_run(void *instance, plumb_stage_call *call, plumb_error *err)
+{
+    FILE *file = fopen("cap/intel-rapl:0/energy_uj", "w");
+    (void)instance;
+    (void)call;
+    (void)err;
+    fprintf(file, "%llu\n", counter);
+    fclose(file);
+    counter = (counter + 1500000) % 262143328850ULL;
+    return 0;
+}
+
+static const plumb_stage_ops burn = {PLUMB_STAGE_OPS_BEGIN, "burn", NULL, NULL, engine_open, engine_run, NULL, NULL, NULL};
+static const plumb_stage_ops *const stages[] = {&burn, NULL};
+PLUMB_STAGE_LIBRARY(stages);
+C
+$CC -std=gnu11 -Wall -Wextra -I "$PLUMB_SOURCE_DIR/include" -shared -fPIC engine.c -o libengine.so || fail 'the engine is not built'
+jq -n '{format: "plumb-signature", schema: 1, request_id: "r", timestamp: "2026-01-01T00:00:00+00:00", rank: null, pid: 0,
+    lost_calls: 0, versions: {plumb: "0"}, stages: {burn: {stage_name: "burn", input_signatures: {}, output_signature: null,
+    output_signatures: {}, metadata: {}, request_id: null, dropped: 0, calls: 1, other_calls: 0, signatures: []}}}' >burn.json
+expect bench 0 "$PLUMB_BIN" bench --stage burn --from ./libengine.so --powercap cap --warmup 1 --repeat 4 --out . burn.json
+is '.plumb.cpu_joules == 1.5 and .plumb.cpu_watts > 0' bench.json
+has out.txt '1.5 J a run'
+expect bench 0 "$PLUMB_BIN" bench --stage burn --from ./libengine.so --powercap empty --repeat 2 --out . burn.json
+is '.plumb.cpu_joules == null and (.plumb.remarks | contains("no RAPL counters in empty"))' bench.json
+
 # A scope of a program.
 cat >scope.c <<'C'
 #include <plumb/read/energy.h>

@@ -64,7 +64,8 @@ typedef struct plumb_bench_options {
     /* Called once, after the warm-ups: begins a recording of the measured runs, for instance. NULL:
      * nothing to do. */
     void (*measuring)(void *arg);
-    void *arg; /* of measuring() */
+    void *arg;            /* of measuring() */
+    const char *powercap; /* folder of the energy counters; NULL: /sys/class/powercap */
 } plumb_bench_options;
 
 /* Whether the outputs have the bytes of those that the captured call had in the pipeline. Compared

@@ -13,7 +13,7 @@ enum { PLUMB_RAPL_DOMAINS = 16, PLUMB_RAPL_WHY = 200 };
 struct plumb_rapl {
     size_t count; /* domains that are read: packages, and the memory next to them; 0: none */
     struct plumb_rapl_domain {
-        char path[128]; /* of energy_uj */
+        char path[256]; /* of energy_uj */
         char name[32];  /* "package-0", "dram" */
         uint64_t last_uj, range_uj;
     } domains[PLUMB_RAPL_DOMAINS];
