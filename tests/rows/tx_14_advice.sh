@@ -24,6 +24,12 @@ static void finish(uint64_t ns)
     plumb_fake_advance(ns);
 }
 
+/* Parts two spans: a launch at an end that is also a beginning would be of either. */
+static void part(void)
+{
+    plumb_fake_advance(1000);
+}
+
 /* One kernel after the other, all for one filter. */
 static void cascade(int launches, uint64_t ns)
 {
@@ -48,6 +54,7 @@ static void chunks(int steps, int kernels, uint64_t gap_ns)
 {
     char name[32];
     for (int s = 0; s < steps; s++) {
+        part();
         PLUMB_STEP(s);
         PLUMB_SPAN("chunk");
         for (int i = 0; i < kernels; i++) {
@@ -62,6 +69,7 @@ static void chunks(int steps, int kernels, uint64_t gap_ns)
 static void files(int count, uint64_t idle_ns)
 {
     for (int i = 0; i < count; i++) {
+        part();
         PLUMB_SPAN("file");
         plumb_fake_enqueue(0, 0, "decode", 30000);
         plumb_fake_enqueue(0, 0, "encode", 30000);

@@ -244,6 +244,30 @@ static int by_start(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
+static void add_arrow(struct plumb_table *t, const struct plumb_build_flow *tail,
+                      const struct plumb_build_flow *head)
+{
+    const struct plumb_build_event *events = t->build->events.at;
+    const struct plumb_build_event *from = &events[tail->event], *to = &events[head->event];
+    t->flows[t->flow_count++] = (struct plumb_table_flow){tail->id,
+                                                          (uint64_t)tail->ns - t->zero_ns,
+                                                          (uint64_t)head->ns - t->zero_ns,
+                                                          {from->u.row, is_instant(from)},
+                                                          {to->u.row, is_instant(to)}};
+}
+
+/* Clocks are known within a bound alone, so a kernel may seem to begin before its launch. Returns
+ * whether the flow at `i` ends before it begins: nothing but these two events has its id. */
+static bool is_turned(const struct plumb_table *t, size_t i)
+{
+    const struct plumb_build_flow *f = (const struct plumb_build_flow *)t->build->flows.at + i;
+    const struct plumb_build_event *events = t->build->events.at;
+    size_t count = t->build->flows.count;
+    return f->role == PLUMB_FLOW_ENDS && i + 1 < count && f[1].id == f->id &&
+           f[1].role == PLUMB_FLOW_ON && (i == 0 || f[-1].id != f->id) &&
+           (i + 2 == count || f[2].id != f->id) && events[f[1].event].u.row != PLUMB_TABLE_NONE;
+}
+
 static bool place_flows(struct plumb_table *t)
 {
     struct plumb_build_flow *flows = t->build->flows.at;
@@ -260,14 +284,10 @@ static bool place_flows(struct plumb_table *t)
         const struct plumb_build_event *to = &events[f->event];
         if (to->u.row == PLUMB_TABLE_NONE)
             continue;
-        if (last && last->id == f->id) {
-            const struct plumb_build_event *from = &events[last->event];
-            t->flows[t->flow_count++] = (struct plumb_table_flow){f->id,
-                                                                  (uint64_t)last->ns - t->zero_ns,
-                                                                  (uint64_t)f->ns - t->zero_ns,
-                                                                  {from->u.row, is_instant(from)},
-                                                                  {to->u.row, is_instant(to)}};
-        }
+        if (last && last->id == f->id)
+            add_arrow(t, last, f);
+        else if (is_turned(t, i))
+            add_arrow(t, f + 1, f);
         if (f->role != PLUMB_FLOW_LEAF)
             last = f->role == PLUMB_FLOW_ENDS ? NULL : f;
     }

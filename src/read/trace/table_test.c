@@ -195,6 +195,30 @@ static void flows_go_from_event_to_event_until_they_end(void **state)
     plumb_table_fini(&t);
 }
 
+static void a_flow_that_ends_before_it_begins_is_one_all_the_same(void **state)
+{
+    (void)state;
+    start();
+    uint32_t host = plumb_table_track(&t, 1), queue = plumb_table_track(&t, 2);
+    uint32_t kernel = plumb_table_complete(&t, queue, 9, 5, id("kernel"), 0);
+    uint32_t launch = plumb_table_complete(&t, host, 10, 5, id("launch"), 0);
+    uint32_t lost = plumb_table_complete(&t, queue, 20, 5, id("lost"), 0);
+    uint32_t next = plumb_table_complete(&t, host, 30, 5, id("next"), 0);
+    uint32_t its = plumb_table_complete(&t, queue, 40, 5, id("its"), 0);
+    plumb_table_add_flow(&t, kernel, 1, PLUMB_FLOW_ENDS);
+    plumb_table_add_flow(&t, launch, 1, PLUMB_FLOW_ON);
+    plumb_table_add_flow(&t, lost, 2, PLUMB_FLOW_ENDS); /* its launch is not there */
+    plumb_table_add_flow(&t, next, 2, PLUMB_FLOW_ON);   /* the number is used again */
+    plumb_table_add_flow(&t, its, 2, PLUMB_FLOW_ENDS);
+    finish();
+    assert_int_equal(t.flow_count, 2);
+    assert_string_equal(plumb_table_text(&t, t.slices.name[t.flows[0].from.row]), "launch");
+    assert_string_equal(plumb_table_text(&t, t.slices.name[t.flows[0].to.row]), "kernel");
+    assert_string_equal(plumb_table_text(&t, t.slices.name[t.flows[1].from.row]), "next");
+    assert_string_equal(plumb_table_text(&t, t.slices.name[t.flows[1].to.row]), "its");
+    plumb_table_fini(&t);
+}
+
 /* Files in whole microseconds have kernels that take none. */
 static void flows_reach_slices_of_no_length(void **state)
 {
@@ -345,6 +369,7 @@ int main(void)
         cmocka_unit_test(complete_slices_nest_by_length_and_move_when_they_overlap),
         cmocka_unit_test(args_of_both_ends_are_the_slices),
         cmocka_unit_test(flows_go_from_event_to_event_until_they_end),
+        cmocka_unit_test(a_flow_that_ends_before_it_begins_is_one_all_the_same),
         cmocka_unit_test(flows_reach_slices_of_no_length),
         cmocka_unit_test(counters_are_whole_until_one_is_not),
         cmocka_unit_test(tracks_know_their_process_and_never_go_in_circles),
