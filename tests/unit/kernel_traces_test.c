@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,14 +12,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/kernel/kernels.h"
+#include "kernels_fixture.h"
 #include "read/trace/chrome.h"
 
 static const char folder[] = "kineto-samples/resnet50_num_workers_0";
-static struct plumb_table t;
-static struct plumb_step_marks marks;
-static struct plumb_kernels k;
-static struct plumb_own_rows rows;
 
 static const char *path_of(const char *name)
 {
@@ -32,29 +27,9 @@ static const char *path_of(const char *name)
 
 static void look_at(const char *name, bool ops)
 {
-    plumb_error err;
     if (plumb_chrome_read(&t, path_of(name), &err) < 0)
         fail_msg("%s", err.message);
-    assert_int_equal(plumb_step_marks_init(&marks, &t, &err), PLUMB_OK);
-    assert_int_equal(plumb_kernels_init(&k, &t, &marks, &err), PLUMB_OK);
-    assert_int_equal(plumb_own_rows_init(&rows, &k, PLUMB_KERNELS_BY_NAME, ops, &err), PLUMB_OK);
-}
-
-static void end(void)
-{
-    plumb_own_rows_fini(&rows);
-    plumb_kernels_fini(&k);
-    plumb_step_marks_fini(&marks);
-    plumb_table_fini(&t);
-}
-
-static const struct plumb_own_row *row_of(const char *name)
-{
-    for (size_t i = 0; i < rows.count; i++)
-        if (strcmp(plumb_table_text(&t, rows.rows[i].name), name) == 0)
-            return &rows.rows[i];
-    fail_msg("no row of '%s'", name);
-    return NULL;
+    kernels_look(PLUMB_KERNELS_BY_NAME, ops);
 }
 
 /* TraceLens's kernels, without copies of memory, and their sum in ns; HTA's test has no GPU. */
@@ -84,7 +59,7 @@ static void kernels_and_their_time_are_those_of_tracelens(void **state)
         assert_int_equal(count, files[i].kernels);
         /* Theirs are rounded to us for each kernel. */
         assert_in_range(ns + count, files[i].ns, files[i].ns + 2 * count);
-        end();
+        kernels_end();
     }
 }
 
@@ -123,7 +98,7 @@ static void each_kernel_of_a_training_has_the_profilers_figures(void **state)
         assert_int_equal(own->max_ns / 1000, json_integer_value(json_array_get(row, 5)));
     }
     json_decref(all);
-    end();
+    kernels_end();
 }
 
 /* Theirs counts calls of the driver as the operator's own time; ours lists them. Of the 204 runs of
@@ -151,7 +126,7 @@ static void operators_of_a_training_have_the_profilers_figures(void **state)
     }
     assert_int_equal(compared, 75);
     json_decref(all);
-    end();
+    kernels_end();
 }
 
 static void no_thread_has_more_time_of_its_own_than_time(void **state)
@@ -173,7 +148,7 @@ static void no_thread_has_more_time_of_its_own_than_time(void **state)
     free(own);
     free(first);
     free(last);
-    end();
+    kernels_end();
 }
 
 int main(void)

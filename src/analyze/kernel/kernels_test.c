@@ -2,8 +2,6 @@
  * where kernels were launched. */
 #include "analyze/kernel/kernels.h"
 
-#include <string.h>
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +9,9 @@
 
 #include <cmocka.h>
 
+#include "kernels_fixture.h"
 #include "random.h"
 
-static struct plumb_table t;
-static struct plumb_step_marks marks;
-static struct plumb_kernels k;
-static struct plumb_own_rows rows;
-static plumb_error err;
 static uint32_t process, thread;
 
 static uint32_t id(const char *text)
@@ -74,32 +68,13 @@ static void flow(uint32_t from, uint32_t to, uint64_t number)
 static void look(enum plumb_kernels_by by, bool ops)
 {
     assert_int_equal(plumb_table_finish(&t, &err), PLUMB_OK);
-    assert_int_equal(plumb_step_marks_init(&marks, &t, &err), PLUMB_OK);
-    assert_int_equal(plumb_kernels_init(&k, &t, &marks, &err), PLUMB_OK);
-    assert_int_equal(plumb_own_rows_init(&rows, &k, by, ops, &err), PLUMB_OK);
+    kernels_look(by, ops);
 }
 
 static void look_again(enum plumb_kernels_by by, bool ops)
 {
     plumb_own_rows_fini(&rows);
     assert_int_equal(plumb_own_rows_init(&rows, &k, by, ops, &err), PLUMB_OK);
-}
-
-static void end(void)
-{
-    plumb_own_rows_fini(&rows);
-    plumb_kernels_fini(&k);
-    plumb_step_marks_fini(&marks);
-    plumb_table_fini(&t);
-}
-
-static const struct plumb_own_row *row_of(const char *name)
-{
-    for (size_t i = 0; i < rows.count; i++)
-        if (strcmp(plumb_table_text(&t, rows.rows[i].name), name) == 0)
-            return &rows.rows[i];
-    fail_msg("no row of '%s'", name);
-    return NULL;
 }
 
 static const char *text(uint32_t number)
@@ -170,7 +145,7 @@ static void primitives_take_their_time_from_the_operator_around_them(void **stat
     assert_int_equal(k.unlinked, 1); /* the copy */
     assert_int_equal(k.busy_ns, 300 + 700);
     assert_int_equal(k.last_ns - k.first_ns, 1400);
-    end();
+    kernels_end();
 }
 
 static void stage_and_step_are_those_of_the_launch(void **state)
@@ -184,7 +159,7 @@ static void stage_and_step_are_those_of_the_launch(void **state)
     assert_true(row_of("convolution")->has_step && row_of("convolution")->step == 3);
     assert_int_equal(row_of("copy")->stage, 0);
     assert_false(row_of("copy")->has_step);
-    end();
+    kernels_end();
 }
 
 /* A stage is not the region around it, and a row whose launches differ has none. */
@@ -222,7 +197,7 @@ static void rows_are_what_is_asked_for(void **state)
     assert_int_equal(rows.count, 2);
     assert_int_equal(rows.rows[0].step + rows.rows[1].step, 1);
     assert_int_equal(rows.rows[0].count, 2);
-    end();
+    kernels_end();
 }
 
 /* Calls of the driver launch for the operator around them; shapes are the operator's; annotations
@@ -259,7 +234,7 @@ static void traces_of_pytorch_have_their_own_categories(void **state)
     assert_int_equal(row_of("aten::mm")->ns, 180);
     assert_int_equal(row_of("aten::mm")->cuda_ns, 100);
     assert_int_equal(row_of("cudaLaunchKernel")->cuda_ns, 0);
-    end();
+    kernels_end();
 }
 
 /* Nothing nests as it should: slices and primitives of three threads begin and end anywhere. */
@@ -299,7 +274,7 @@ static void own_times_of_a_thread_never_exceed_its_time(void **state)
         }
         for (int i = 0; i < 3; i++)
             assert_in_range(sum[i], 1, last[i] - first[i]);
-        end();
+        kernels_end();
     }
 }
 
@@ -312,7 +287,7 @@ static void a_trace_without_kernels_has_none(void **state)
     look_again(PLUMB_KERNELS_BY_SHAPE, true);
     assert_int_equal(rows.count, 0);
     assert_int_equal(k.last_ns - k.first_ns, 0);
-    end();
+    kernels_end();
 }
 
 int main(void)
