@@ -91,14 +91,20 @@ static int allocate(struct plumb_inputs_maker *m, struct plumb_inputs_tensor *t)
 }
 
 int plumb_inputs_tensor(struct plumb_inputs_maker *m, const char *path,
-                        const struct plumb_signature_tensor *form, struct plumb_inputs_tensor **out)
+                        const struct plumb_signature_tensor *form, const uint64_t *bytes,
+                        struct plumb_inputs_tensor **out)
 {
     struct plumb_inputs_tensor *t = path ? plumb_arena_alloc(&m->out->arena, sizeof *t) : NULL;
     int rc;
     if (!t)
         return out_of_memory(m, path ? path : "");
     t->path = path;
-    if ((rc = describe(m, t, form)) < 0 || (rc = allocate(m, t)) < 0)
+    if ((rc = describe(m, t, form)) < 0)
+        return rc;
+    if (bytes && *bytes != t->view.bytes)
+        return plumb_inputs_fault(m, path, PLUMB_ERR_FORMAT,
+                                  "its capture has fewer or more values than its shape");
+    if ((rc = allocate(m, t)) < 0)
         return rc;
     *m->end = t;
     m->end = &t->next;
@@ -132,7 +138,7 @@ static int make_random(struct plumb_inputs_maker *m, const char *path,
 {
     struct plumb_inputs_tensor *t;
     plumb_error why = {0, ""};
-    int rc = plumb_inputs_tensor(m, path, form, &t);
+    int rc = plumb_inputs_tensor(m, path, form, NULL, &t);
     if (rc < 0)
         return rc;
     if (plumb_random_of(&t->random, t->tensor.dtype, form->stats, &why) < 0)

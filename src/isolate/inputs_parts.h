@@ -16,9 +16,10 @@ struct plumb_inputs_maker {
 int plumb_inputs_fault(const struct plumb_inputs_maker *m, const char *path, int code,
                        const char *why);
 
-/* Makes a tensor of that form with zeros in it, and adds it to the list. */
+/* Makes a tensor of that form with zeros in it, and adds it to the list. `bytes`: those that its
+ * captured values have, which must be as many; NULL: it has none. */
 int plumb_inputs_tensor(struct plumb_inputs_maker *m, const char *path,
-                        const struct plumb_signature_tensor *form,
+                        const struct plumb_signature_tensor *form, const uint64_t *bytes,
                         struct plumb_inputs_tensor **out);
 
 /* Makes a recorded value, with random tensors. */

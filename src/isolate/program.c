@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -151,8 +152,11 @@ static struct placed put_arrays(struct writer *w, const plumb_value *v);
 static struct placed put_array(struct writer *w, const plumb_value *v)
 {
     bool fields = v->kind == PLUMB_VALUE_FIELDS;
-    struct placed inside[v->count + 1u];
-    struct placed at;
+    struct placed *inside = calloc(v->count + 1u, sizeof *inside), at = {0};
+    if (!inside) {
+        w->out->failed = true;
+        return at;
+    }
     for (uint32_t i = 0; i < v->count; i++)
         inside[i] = put_arrays(w, fields ? &v->as.fields[i].value : &v->as.list[i]);
     at.array = w->lists++;
@@ -171,6 +175,7 @@ static struct placed put_array(struct writer *w, const plumb_value *v)
     plumb_buf_str(w->out, v->count ? "};\n"
                           : fields ? "{NULL, {0, 0, {0}}}};\n"
                                    : "{0, 0, {0}}};\n");
+    free(inside);
     return at;
 }
 
@@ -223,6 +228,8 @@ static int put_inputs(struct writer *w, plumb_error *err)
     const plumb_value all = plumb_value_fields(in->at, in->count);
     put_tensors(w);
     put_array(w, &all);
+    if (w->out->failed)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for a program");
     if (w->tensors != in->tensor_count)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "inputs with %zu tensors, of which %u are used",
                           in->tensor_count, w->tensors);
