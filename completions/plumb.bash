@@ -11,7 +11,7 @@ _plumb() {
     local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate deep runs recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate ab deep runs recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -89,6 +89,12 @@ _plumb() {
         --format) COMPREPLY=($(compgen -W 'text json md csv junit github' -- "$current")); return ;;
         esac
         ;;
+    ab)
+        words='--rule --rounds --warmup --node --sweep --types --out --name --host --field --format --output --help'
+        case $previous in
+        --format) COMPREPLY=($(compgen -W 'text json md csv junit github' -- "$current")); return ;;
+        esac
+        ;;
     deep)
         words='--format --output --kernel --cores --top --peaks --measure --explain --ncu --stage --launch-skip --launch-count --metrics --csv --print --report --run --mfu --help'
         names=$(_plumb_runs)
@@ -123,7 +129,7 @@ _plumb() {
         ;;
     help)
         words='--man --completion --markdown --help'
-        names='record report compare diverge activations bench gate deep runs recover export doctor help environment regions coming-from'
+        names='record report compare diverge activations bench gate ab deep runs recover export doctor help environment regions coming-from'
         files=
         case $previous in
         esac

@@ -26,6 +26,7 @@ complete -c plumb -n __fish_use_subcommand -f -a diverge -d 'compare activations
 complete -c plumb -n __fish_use_subcommand -f -a activations -d 'show the outputs of the layers of a model, and suspects'
 complete -c plumb -n __fish_use_subcommand -f -a bench -d 'run one stage alone, from its signature, and measure it'
 complete -c plumb -n __fish_use_subcommand -f -a gate -d 'check results against the rules of a file'
+complete -c plumb -n __fish_use_subcommand -f -a ab -d 'measure two variants in turn, and decide by rules'
 complete -c plumb -n __fish_use_subcommand -f -a deep -d 'compare kernels with the peaks of this machine: what limits them'
 complete -c plumb -n __fish_use_subcommand -f -a runs -d 'list recorded runs and remove old ones'
 complete -c plumb -n __fish_use_subcommand -f -a recover -d 'make the report of a run that was killed'
@@ -180,6 +181,19 @@ complete -c plumb -n '__plumb_is gate' -l metrics -d 'list the metrics that rule
 complete -c plumb -n '__plumb_is gate' -l format -x -a 'text json md csv junit github' -d 'form of the output (text)'
 complete -c plumb -n '__plumb_is gate' -l output -r -d 'write to FILE instead of standard output'
 complete -c plumb -n '__plumb_is gate' -l help -d 'show this text'
+complete -c plumb -n '__plumb_is ab' -l rule -r -d 'rules that decide, or one of them (wall_clock <= old + 5 %)'
+complete -c plumb -n '__plumb_is ab' -l rounds -x -d 'measure both variants at most N times (60, or that of the rule)'
+complete -c plumb -n '__plumb_is ab' -l warmup -x -d 'runs of each variant before the measured ones (1)'
+complete -c plumb -n '__plumb_is ab' -l node -x -d 'record each run, and take the median time of this node'
+complete -c plumb -n '__plumb_is ab' -l sweep -x -d 'run with each size in place of {NAME}; a range has 18 sizes'
+complete -c plumb -n '__plumb_is ab' -l types -x -d 'run with each element type in place of {type}'
+complete -c plumb -n '__plumb_is ab' -l out -r -d 'write the samples to DIR/NAME-HOST.json, and a summary of DIR'
+complete -c plumb -n '__plumb_is ab' -l name -x -d 'begins the name of that file (ab)'
+complete -c plumb -n '__plumb_is ab' -l host -x -d 'ends it (this host)'
+complete -c plumb -n '__plumb_is ab' -l field -x -d 'put this into each entry of that file (repeatable)'
+complete -c plumb -n '__plumb_is ab' -l format -x -a 'text json md csv junit github' -d 'form of the decision (text)'
+complete -c plumb -n '__plumb_is ab' -l output -r -d 'write it to FILE instead of standard output'
+complete -c plumb -n '__plumb_is ab' -l help -d 'show this text'
 complete -c plumb -n '__plumb_is deep' -l format -x -a 'text json csv md svg' -d 'form of the output (text); svg: a picture'
 complete -c plumb -n '__plumb_is deep' -l output -r -d 'write to FILE instead of standard output'
 complete -c plumb -n '__plumb_is deep' -l kernel -x -d 'only kernels in whose name REGEX is found; with --ncu its --kernel-name: a whole name, or regex:EXPRESSION'
@@ -231,4 +245,4 @@ complete -c plumb -n '__plumb_is deep' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is recover' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is export' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_runs_program doctor' -x -a '(__plumb_program)'
-complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench gate deep runs recover export doctor help environment regions coming-from' -d topic
+complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench gate ab deep runs recover export doctor help environment regions coming-from' -d topic

@@ -35,6 +35,7 @@ _plumb() {
         'activations:show the outputs of the layers of a model, and suspects'
         'bench:run one stage alone, from its signature, and measure it'
         'gate:check results against the rules of a file'
+        'ab:measure two variants in turn, and decide by rules'
         'deep:compare kernels with the peaks of this machine\: what limits them'
         'runs:list recorded runs and remove old ones'
         'recover:make the report of a run that was killed'
@@ -226,6 +227,23 @@ _plumb() {
         '--help[show this text]' \
         '*:file:_files'
         ;;
+    ab)
+        _arguments -S \
+        '--rule=[rules that decide, or one of them (wall_clock <= old + 5 %)]:FILE[\:NAME]:_files' \
+        '--rounds=[measure both variants at most N times (60, or that of the rule)]:N:' \
+        '--warmup=[runs of each variant before the measured ones (1)]:N:' \
+        '--node=[record each run, and take the median time of this node]:NAME:' \
+        '--sweep=[run with each size in place of {NAME}; a range has 18 sizes]:NAME=N,N,...|FROM..TO:' \
+        '--types=[run with each element type in place of {type}]:T,T,...:' \
+        '--out=[write the samples to DIR/NAME-HOST.json, and a summary of DIR]:DIR:_files' \
+        '--name=[begins the name of that file (ab)]:NAME:' \
+        '--host=[ends it (this host)]:HOST:' \
+        '--field=[put this into each entry of that file (repeatable)]:KEY=TEXT:' \
+        '--format=[form of the decision (text)]:text|json|md|csv|junit|github:(text json md csv junit github)' \
+        '--output=[write it to FILE instead of standard output]:FILE:_files' \
+        '--help[show this text]' \
+        '*:file:_files'
+        ;;
     deep)
         _arguments -S \
         '--format=[form of the output (text); svg: a picture]:text|json|csv|md|svg:(text json csv md svg)' \
@@ -279,7 +297,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*:topic:(record report compare diverge activations bench gate deep runs recover export doctor help environment regions coming-from)'
+        '*:topic:(record report compare diverge activations bench gate ab deep runs recover export doctor help environment regions coming-from)'
         ;;
     esac
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/gate/crossover.h"
 #include "analyze/gate/gate.h"
 #include "api/read_report.h"
 #include "base/buf.h"
@@ -35,14 +36,11 @@ static int no_memory(plumb_error *err)
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-int plumb_gate_open(plumb_gate_report **out, const char *path, plumb_error *err)
+int plumb_gate_open_text(plumb_gate_report **out, const char *text, size_t size, const char *name,
+                         plumb_error *err)
 {
-    struct plumb_buf text = {0};
     plumb_gate_report *r = calloc(1, sizeof *r);
-    int rc = r ? plumb_read_file(&text, path, err) : no_memory(err);
-    if (rc >= 0)
-        rc = plumb_gate_rules_parse(&r->rules, text.data ? text.data : "", text.len, path, err);
-    plumb_buf_fini(&text);
+    int rc = r ? plumb_gate_rules_parse(&r->rules, text, size, name, err) : no_memory(err);
     if (rc < 0) {
         free(r);
         return rc;
@@ -52,6 +50,16 @@ int plumb_gate_open(plumb_gate_report **out, const char *path, plumb_error *err)
         r->host[0] = '\0';
     *out = r;
     return PLUMB_OK;
+}
+
+int plumb_gate_open(plumb_gate_report **out, const char *path, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    int rc = plumb_read_file(&text, path, err);
+    if (rc >= 0)
+        rc = plumb_gate_open_text(out, text.data ? text.data : "", text.len, path, err);
+    plumb_buf_fini(&text);
+    return rc;
 }
 
 void plumb_gate_close(plumb_gate_report *gate)
@@ -198,6 +206,7 @@ static struct plumb_gate_source *given(plumb_gate_report *gate, enum plumb_gate_
         if (!s)
             return NULL;
         s->machine = gate->host;
+        s->partial = true;
         *at = gate->gate.side[side].count;
     }
     return &gate->gate.side[side].sources[*at - 1];
@@ -250,6 +259,107 @@ int plumb_gate_add_count(plumb_gate_report *gate, const char *metric, const char
     v->exact = value;
     v->wrong = plumb_arena_strdup(&gate->gate.arena, unknown);
     return gate->gate.arena.failed ? no_memory(err) : PLUMB_OK;
+}
+
+int plumb_gate_in_turn(plumb_gate_report *gate, plumb_error *err)
+{
+    size_t count[2];
+    for (uint32_t side = 0; side < 2; side++)
+        count[side] = gate->gate.side[side].count - (gate->given_of[side] > 0);
+    if (count[0] != count[1])
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "%zu old results and %zu new ones were not measured in turn", count[0],
+                          count[1]);
+    for (uint32_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < gate->gate.side[side].count; i++) {
+            struct plumb_gate_source *s = &gate->gate.side[side].sources[i];
+            for (size_t k = 0; k < s->count; k++)
+                s->values[k].in_turn = true;
+        }
+    return PLUMB_OK;
+}
+
+/* ---- Sweeps and pairs ------------------------------------------------------------------------ */
+
+int plumb_gate_crossover(plumb_gate_crossover_result *out, const plumb_gate_point *points, size_t n,
+                         plumb_error *err)
+{
+    struct plumb_gate_size *own = calloc(n + 1, sizeof *own);
+    struct plumb_gate_crossing found;
+    size_t size = out->size;
+    int rc = own ? PLUMB_OK : no_memory(err);
+    for (size_t i = 0; own && i < n; i++)
+        own[i] =
+            (struct plumb_gate_size){points[i].size, points[i].a, points[i].b, points[i].count};
+    if (own)
+        rc = plumb_gate_find_crossover(&found, own, n, err);
+    free(own);
+    if (rc < 0)
+        return rc;
+    plumb_gate_crossover_result result = {size, found.threshold, found.estimate, found.from,
+                                          found.to};
+    memcpy(out, &result, size < sizeof result ? size : sizeof result);
+    return PLUMB_OK;
+}
+
+/* The threshold lies between two sizes: both are samples, so a limit between them cannot tell. */
+int plumb_gate_add_crossover(plumb_gate_report *gate, const char *name,
+                             const plumb_gate_crossover_result *crossover, plumb_error *err)
+{
+    struct plumb_gate_value *v;
+    int rc = check_open(gate, PLUMB_GATE_RESULT_NEW, err);
+    if (rc < 0)
+        return rc;
+    v = put_given(gate, PLUMB_GATE_SIDE_NEW, "crossover");
+    if (!v)
+        return no_memory(err);
+    v->name = plumb_arena_strdup(&gate->gate.arena, name ? name : "");
+    v->of_run = true;
+    if (crossover->to == 0)
+        v->wrong = crossover->threshold ? "B is not faster for certain at the largest size"
+                                        : "B is not faster at the largest size";
+    plumb_gate_sample(&gate->gate, v, (double)crossover->from);
+    plumb_gate_sample(&gate->gate, v, (double)crossover->to);
+    return gate->gate.arena.failed ? no_memory(err) : PLUMB_OK;
+}
+
+int plumb_gate_pair(plumb_gate_pair_result *out, const double *a, const double *b, size_t count,
+                    plumb_error *err)
+{
+    const struct plumb_gate_bound faster = {.op = PLUMB_GATE_BELOW, .of_old = 1};
+    struct plumb_gate_judgement j;
+    size_t size = out->size;
+    int rc = plumb_gate_judge(&j, a, count, b, count, true, &faster, 0, err);
+    if (rc < 0)
+        return rc;
+    plumb_gate_pair_result result = {.size = size,
+                                     .a_ns = j.old_median,
+                                     .b_ns = j.new_median,
+                                     .ratio = j.ratio,
+                                     .low = j.low,
+                                     .high = j.high,
+                                     .noise = j.noise,
+                                     .faster = j.answer == PLUMB_GATE_MEETS   ? 1
+                                               : j.answer == PLUMB_GATE_FAILS ? -1
+                                                                              : 0};
+    memcpy(out, &result, size < sizeof result ? size : sizeof result);
+    return PLUMB_OK;
+}
+
+int plumb_gate_read_time(double *ns, const char *run, const char *node, plumb_error *err)
+{
+    plumb_report *report;
+    int rc = plumb_report_open(&report, run, err);
+    if (rc < 0)
+        return rc;
+    const struct plumb_timing *t = &plumb_report_loaded(report)->timing;
+    for (size_t i = 0; i < t->node_count && rc == 0; i++)
+        if (strcmp(t->nodes[i].name, node) == 0 && t->nodes[i].host.ns.count > 0) {
+            *ns = t->nodes[i].host.median_ns;
+            rc = 1;
+        }
+    plumb_report_close(report);
+    return rc;
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */

@@ -71,6 +71,10 @@ typedef struct plumb_gate_result {
  *   wrong,
  *           "PATH:LINE: ..." */
 PLUMB_API int plumb_gate_open(plumb_gate_report **out, const char *path, plumb_error *err);
+/* Reads rules from `text` [size]; `name` is what errors and reports call it. Errors as
+ * plumb_gate_open(). */
+PLUMB_API int plumb_gate_open_text(plumb_gate_report **out, const char *text, size_t size,
+                                   const char *name, plumb_error *err);
 /* Frees the gate. */
 PLUMB_API void plumb_gate_close(plumb_gate_report *gate);
 /* Drops all rules but `name`. PLUMB_ERR_NOT_FOUND: there is none of that name; the message lists
@@ -96,10 +100,60 @@ PLUMB_API int plumb_gate_add_times(plumb_gate_report *gate, uint32_t side, const
                                    const char *node, const double *ns, size_t n, uint32_t in_turn,
                                    plumb_error *err);
 /* Adds a whole number that the caller measured, on the new side: the exit status of the command of
- * a rule (`name` is the command), or the crossover of a sweep (`name` is its element type, or "").
+ * a rule (`name` is the command).
  * `unknown`: why there is no value; NULL: there is one. PLUMB_ERR_ARG: no such metric. */
 PLUMB_API int plumb_gate_add_count(plumb_gate_report *gate, const char *metric, const char *name,
                                    int64_t value, const char *unknown, plumb_error *err);
+/* Marks the results as measured in turn: result i of the old side and of the new side one after the
+ * other. Drift of the machine then cancels. PLUMB_ERR_ARG: the sides differ in their number. */
+PLUMB_API int plumb_gate_in_turn(plumb_gate_report *gate, plumb_error *err);
+
+/* One size of a sweep: `count` times in ns of both variants, measured in turn. */
+typedef struct plumb_gate_point {
+    uint64_t size;
+    const double *a, *b;
+    size_t count;
+} plumb_gate_point;
+
+/* The size from which on variant B is faster than A. */
+typedef struct plumb_gate_crossover_result {
+    size_t size; /* sizeof(plumb_gate_crossover_result), set by the caller */
+    uint64_t
+        threshold;     /* the least size at which, and at all larger ones, B has the smaller median;
+                           0: there is none */
+    double estimate;   /* where the medians would be equal, between two sizes; NaN: not known */
+    uint64_t from, to; /* in view of the noise the threshold lies between them, both included;
+                           `to` 0: B is not faster for certain at the largest size */
+} plumb_gate_crossover_result;
+
+/* Finds the crossover of `points` [n], which rise in size, and fills as much of `out` as its `size`
+ * says. */
+PLUMB_API int plumb_gate_crossover(plumb_gate_crossover_result *out, const plumb_gate_point *points,
+                                   size_t n, plumb_error *err);
+/* Adds a crossover for rules of metric "crossover"; `name` is the element type, or "". */
+PLUMB_API int plumb_gate_add_crossover(plumb_gate_report *gate, const char *name,
+                                       const plumb_gate_crossover_result *crossover,
+                                       plumb_error *err);
+
+/* Two variants, compared without a rule. */
+typedef struct plumb_gate_pair_result {
+    size_t size;       /* sizeof(plumb_gate_pair_result), set by the caller */
+    double a_ns, b_ns; /* medians */
+    double ratio;      /* of B to A */
+    double low, high;  /* its 98 % interval; NaN: fewer than 6 samples */
+    double noise;      /* the noise floor, relative */
+    int32_t faster;    /* 1: B is faster, -1: A is, 0: that cannot be told */
+    uint32_t reserved;
+} plumb_gate_pair_result;
+
+/* Compares `count` times in ns of both variants, measured in turn, and fills as much of `out` as
+ * its `size` says. */
+PLUMB_API int plumb_gate_pair(plumb_gate_pair_result *out, const double *a, const double *b,
+                              size_t count, plumb_error *err);
+/* Reads the median time of `node` in the recording `run`, in the first phase that has one. Returns
+ * 1, or 0 where the recording has no such time. Errors: those of plumb_report_open(). */
+PLUMB_API int plumb_gate_read_time(double *ns, const char *run, const char *node, plumb_error *err);
+
 /* Adds a fact that is reported with the checks and not checked: the path of a trace, a commit. */
 PLUMB_API int plumb_gate_add_fact(plumb_gate_report *gate, const char *key, const char *value,
                                   plumb_error *err);

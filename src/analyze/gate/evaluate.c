@@ -122,7 +122,7 @@ static void check_source(struct work *w, const struct plumb_gate_source *source,
     struct plumb_gate_check *c = w->check;
     struct plumb_gate_sum sum;
     if (!plumb_gate_sum(&sum, source, w->rule, w->key, NULL)) {
-        if (c->verdict == PLUMB_GATE_PASS)
+        if (c->verdict == PLUMB_GATE_PASS && !source->partial)
             unknown(w, plumb_arena_printf(&w->g->arena, "it is not in '%s'", source->path));
         return;
     }
@@ -262,6 +262,11 @@ static int check_times(struct work *w)
     return rc;
 }
 
+static bool is_sampled(const struct plumb_gate_rule *rule)
+{
+    return rule->metric->quantity == PLUMB_GATE_TIME || rule->metric->quantity == PLUMB_GATE_SIZE;
+}
+
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 static const char *machine_of(const struct plumb_gate_case *g)
@@ -304,12 +309,12 @@ static int check_key(struct work *w)
         c->limit = builtin_limit(w->rule);
         if (!c->limit)
             return unknown(w, before);
-        int rc = w->rule->metric->quantity == PLUMB_GATE_TIME ? check_times(w) : check_whole(w);
+        int rc = is_sampled(w->rule) ? check_times(w) : check_whole(w);
         if (!c->detail)
             c->detail = "no limit of the rule is meant for this machine: the built-in one holds";
         return rc;
     }
-    return w->rule->metric->quantity == PLUMB_GATE_TIME ? check_times(w) : check_whole(w);
+    return is_sampled(w->rule) ? check_times(w) : check_whole(w);
 }
 
 /* Nothing matches: says what there is, because a misspelt node would otherwise be hard to see. */

@@ -99,7 +99,7 @@ static const char *read_amount(struct amount *a, bool percents, const char *p,
         return percents ? p + 1 : NULL;
     }
     n = strcspn(p, " \t,+-*");
-    if (quantity == PLUMB_GATE_COUNT)
+    if (quantity == PLUMB_GATE_COUNT || quantity == PLUMB_GATE_SIZE)
         return n == 0 ? p : NULL;
     unit = find_unit(p, n, quantity);
     if (!unit && !(n == 0 && a->value == 0)) /* 0 needs no unit */
@@ -244,9 +244,10 @@ const char *plumb_gate_limit_parse(struct plumb_gate_limit *out, const char *tex
         p = read_bound(b, skip(p), quantity, why);
         if (!p)
             return why;
-        if (quantity == PLUMB_GATE_TIME &&
+        if ((quantity == PLUMB_GATE_TIME || quantity == PLUMB_GATE_SIZE) &&
             (b->op == PLUMB_GATE_EQUAL || b->op == PLUMB_GATE_DIFFERENT)) {
-            snprintf(why, PLUMB_GATE_WHY, "no two times are equal: compare them with <= or >=");
+            snprintf(why, PLUMB_GATE_WHY,
+                     "two measured values are never equal: compare them with <= or >=");
             return why;
         }
         p = skip(p);

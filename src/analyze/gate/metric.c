@@ -41,7 +41,7 @@ static const struct plumb_gate_metric metrics[] = {
     {"calls", PLUMB_GATE_COUNT, OF_COUNT, 0, "calls of library functions (plumb record --count)"},
     {"exit_status", PLUMB_GATE_COUNT, PLUMB_GATE_COMMAND, PLUMB_GATE_COMMAND,
      "exit status of a command"},
-    {"crossover", PLUMB_GATE_COUNT, PLUMB_GATE_NAME, 0,
+    {"crossover", PLUMB_GATE_SIZE, PLUMB_GATE_NAME, 0,
      "size from which on variant B of a sweep is faster"},
 };
 

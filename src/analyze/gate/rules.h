@@ -35,7 +35,8 @@
 enum plumb_gate_quantity {
     PLUMB_GATE_TIME,  /* ns; of repeated samples */
     PLUMB_GATE_BYTES, /* whole numbers */
-    PLUMB_GATE_COUNT
+    PLUMB_GATE_COUNT,
+    PLUMB_GATE_SIZE /* a number of which there are samples, as of a time */
 };
 
 /* Keys of a rule that choose what it measures. */

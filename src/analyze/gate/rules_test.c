@@ -114,7 +114,7 @@ static void what_is_wrong_is_refused_with_its_line(void **state)
         {"[a]\nmetric = copies\nlimit = == 1 MB\n", "g.rules:3: '1 MB' is not a number, as 3"},
         {"[a]\nmetric = peak_rss\nlimit = <= 300\n", "'300' is not bytes with their unit"},
         {"[a]\nmetric = peak_rss\nlimit = <= 3 s\n", "'3 s' is not bytes with their unit"},
-        {"[a]\nmetric = wall_clock\nlimit = == 1 s\n", "no two times are equal"},
+        {"[a]\nmetric = wall_clock\nlimit = == 1 s\n", "are never equal"},
         {"[a]\nmetric = wall_clock\nlimit = <= 1e3 s\n", "'1e3 s' is not a time"},
         {"[a]\nmetric = wall_clock\nlimit = <= 5 %\n", "'5 %' is not a time"},
         {"[a]\nmetric = copies\nlimit = >= 3, <= 2\n", "no value meets '>= 3, <= 2'"},

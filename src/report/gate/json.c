@@ -32,7 +32,7 @@ static void put_judgement(struct plumb_json *j, const struct plumb_gate_judgemen
 
 static void put_check(struct plumb_json *j, const struct plumb_gate_check *c)
 {
-    static const char *const units[] = {"ns", "bytes", ""};
+    static const char *const units[] = {"ns", "bytes", "", ""};
     plumb_json_object(j);
     plumb_put_text(j, "rule", c->rule->name);
     plumb_put_u64(j, "line", c->rule->line);
