@@ -11,7 +11,7 @@ _plumb() {
     local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate ab deep runs recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate ab deep runs history recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -109,6 +109,15 @@ _plumb() {
         case $previous in
         esac
         ;;
+    history)
+        words='--db --wait --workload --variant --version --recipe --hardware --software --config --baseline --no-compare --dry-run --failed --report --metric --branch --source --since --until --newest --eligible --keep --id --format --output --help'
+        names='add list show prune plot '$(_plumb_runs)
+        case $previous in
+        --baseline) COMPREPLY=($(compgen -W 'auto yes no' -- "$current")); return ;;
+        --source) COMPREPLY=($(compgen -W 'pr local scheduled_main unknown' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
+        esac
+        ;;
     recover)
         words='--help'
         names=$(_plumb_runs)
@@ -129,7 +138,7 @@ _plumb() {
         ;;
     help)
         words='--man --completion --markdown --help'
-        names='record report compare diverge activations bench gate ab deep runs recover export doctor help environment regions coming-from'
+        names='record report compare diverge activations bench gate ab deep runs history recover export doctor help environment regions coming-from'
         files=
         case $previous in
         esac

@@ -25,6 +25,18 @@ _plumb_report_views() {
     _describe view views
     _plumb_runs
 }
+_plumb_history_views() {
+    local -a views
+    views=(
+        'add:compare results with their baselines, and keep them'
+        'list:a row for each record, the oldest first'
+        'show:one record with its metrics, their baselines and its identity'
+        'prune:remove records; the last five of each baseline stay'
+        'plot:an SVG with each metric over time, its noise band and its steps'
+    )
+    _describe view views
+    _plumb_runs
+}
 _plumb() {
     local -a commands
     commands=(
@@ -38,6 +50,7 @@ _plumb() {
         'ab:measure two variants in turn, and decide by rules'
         'deep:compare kernels with the peaks of this machine\: what limits them'
         'runs:list recorded runs and remove old ones'
+        'history:keep results over time, and compare new ones with their baseline'
         'recover:make the report of a run that was killed'
         'export:write the trace of a run for other tools'
         'doctor:check what can be recorded here, and what prevents it'
@@ -274,6 +287,36 @@ _plumb() {
         '--help[show this text]' \
         '*:file:_files'
         ;;
+    history)
+        _arguments -S \
+        '--db=[the history (.plumb/history.db)]:FILE:_files' \
+        '--wait=[wait so long for a process that has it locked (10)]:SECONDS:' \
+        '--workload=[add: in place of the file'\''s; otherwise: only these records]:NAME:' \
+        '--variant=[the same for the variant of the workload]:NAME:' \
+        '--version=[the same for the version of the benchmark]:TEXT:' \
+        '--recipe=[the same for the recipe: a JSON file, or its SHA-256]:FILE|HASH:_files' \
+        '--hardware=[the same for the hardware: facts in JSON, or hw-...]:FILE|ID:_files' \
+        '--software=[the same for the software: facts in JSON, or sw-...]:FILE|ID:_files' \
+        '--config=[the configuration of the benchmark whose run is added]:FILE:_files' \
+        '--baseline=[what counts for baselines: passes of scheduled runs of main (auto), all, none]:auto|yes|no:(auto yes no)' \
+        '--no-compare[store without comparing: exit status 0]' \
+        '--dry-run[compare without storing]' \
+        '--failed[the program that measured has failed (PERF_PYTEST_RC not 0)]' \
+        '--report=[also write a Markdown report to this file, or into this folder]:PATH:' \
+        '--metric=[plot only this metric (all gated ones)]:NAME:' \
+        '--branch=[only records of this branch]:NAME:' \
+        '--source=[only records of such runs]:pr|local|scheduled_main|unknown:(pr local scheduled_main unknown)' \
+        '--since=[only records measured then or later (2026-01-31, 30d)]:DATE|DAYS:' \
+        '--until=[only records measured before; prune: remove these]:DATE|DAYS:' \
+        '--newest=[only the N newest records]:N:' \
+        '--eligible[only records that count for baselines]' \
+        '--keep=[remove all but the N newest records of each cohort]:N:' \
+        '--id=[remove the record N]:N:' \
+        '--format=[form of the output (text; plot: svg)]:text|json|csv|md|svg:(text json csv md svg)' \
+        '--output=[write to FILE instead of standard output]:FILE:_files' \
+        '--help[show this text]' \
+        '*:file:_files'
+        ;;
     recover)
         _arguments -S \
         '--help[show this text]' \
@@ -297,7 +340,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*:topic:(record report compare diverge activations bench gate ab deep runs recover export doctor help environment regions coming-from)'
+        '*:topic:(record report compare diverge activations bench gate ab deep runs history recover export doctor help environment regions coming-from)'
         ;;
     esac
 }

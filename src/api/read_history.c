@@ -3,37 +3,38 @@
 #include <string.h>
 
 #include "analyze/history/judge.h"
+#include "api/read_history.h"
 #include "api/take.h"
 #include "base/error.h"
-#include "read/history/store.h"
 #include "read/history/take.h"
 #include <plumb/read/history.h>
-
-struct plumb_results {
-    struct plumb_result_list list;
-};
-
-struct plumb_history {
-    struct plumb_store *store;
-};
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
 int plumb_results_open(plumb_results **out, const char *path, const plumb_results_options *options,
                        plumb_error *err)
 {
-    plumb_results_options o = plumb_results_options_default();
     struct plumb_results *r = calloc(1, sizeof *r);
-    int rc;
     if (!r)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for results");
     plumb_result_list_init(&r->list);
-    if ((rc = plumb_take(&o, sizeof o, options, err)) == PLUMB_OK &&
-        (rc = plumb_results_take(&r->list, path, &o, err)) == PLUMB_OK) {
+    int rc = plumb_results_read(r, path, options, err);
+    if (rc == PLUMB_OK) {
         *out = r;
         r = NULL;
     }
     plumb_results_close(r);
+    return rc;
+}
+
+int plumb_results_read(plumb_results *results, const char *path,
+                       const plumb_results_options *options, plumb_error *err)
+{
+    plumb_results_options o = plumb_results_options_default();
+    size_t before = results->list.count;
+    int rc = plumb_take(&o, sizeof o, options, err);
+    if (rc == PLUMB_OK && (rc = plumb_results_take(&results->list, path, &o, err)) < 0)
+        results->list.count = before;
     return rc;
 }
 
@@ -92,23 +93,6 @@ void plumb_history_close(plumb_history *history)
     free(history);
 }
 
-/* Whether trusted records equal the cohort in everything but the recipe. */
-static int has_other_recipe(bool *out, struct plumb_store *store, const plumb_cohort *cohort,
-                            uint64_t until_ns, plumb_error *err)
-{
-    struct plumb_store_filter f = {
-        .trusted = true, .bare = true, .newest = 1, .until_ns = until_ns};
-    struct plumb_result_list found;
-    f.cohort = (plumb_cohort){
-        .workload = cohort->workload, .variant = cohort->variant, .version = cohort->version};
-    f.not_recipe = cohort->recipe;
-    plumb_result_list_init(&found);
-    int rc = plumb_store_select(&found, store, &f, err);
-    *out = found.count > 0;
-    plumb_result_list_fini(&found);
-    return rc;
-}
-
 int plumb_history_baseline(plumb_baseline *out, plumb_history *history, const plumb_cohort *cohort,
                            const char *metric, uint64_t until_ns, plumb_error *err)
 {
@@ -125,7 +109,7 @@ int plumb_history_baseline(plumb_baseline *out, plumb_history *history, const pl
     if (known)
         rc = plumb_store_select(&records, history->store, &f, err);
     if (rc == PLUMB_OK && known && records.count == 0)
-        rc = has_other_recipe(&other, history->store, cohort, until_ns, err);
+        rc = plumb_history_other_recipe(&other, history->store, cohort, until_ns, err);
     if (rc == PLUMB_OK) {
         plumb_baseline_of(&b, records.items, records.count, metric);
         if (!known) {

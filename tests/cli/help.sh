@@ -14,7 +14,7 @@ expect 'misspelt command' 2 "$PLUMB_BIN" reprot
 has err.txt "unknown command 'reprot': did you mean 'report'?"
 expect 'help' 0 "$PLUMB_BIN" --help
 commands=$(sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' out.txt)
-[ "$(echo "$commands" | tr '\n' ' ')" = 'record report compare diverge activations bench gate ab deep runs recover export doctor help ' ] ||
+[ "$(echo "$commands" | tr '\n' ' ')" = 'record report compare diverge activations bench gate ab deep runs history recover export doctor help ' ] ||
     fail "commands are: $commands"
 [ "$(sed -n '/^Commands/,/^$/s/^\(  [a-z]*  *\).*/\1/p' out.txt | awk '{ print length($0) }' | sort -u | wc -l)" = 1 ] ||
     fail 'what the commands do does not stand in one column'

@@ -122,6 +122,11 @@ typedef struct plumb_results plumb_results;
  *           of file, or damaged; PLUMB_ERR_ABSENT: built without SQLite */
 PLUMB_API int plumb_results_open(plumb_results **out, const char *path,
                                  const plumb_results_options *options, plumb_error *err);
+/* Reads the results at `path` too. After an error the results are as they were, except for their
+ * remarks. Pointers from plumb_results_get() are no longer valid. Errors: those of
+ * plumb_results_open(). */
+PLUMB_API int plumb_results_read(plumb_results *results, const char *path,
+                                 const plumb_results_options *options, plumb_error *err);
 /* Frees the results, and the texts in them. */
 PLUMB_API void plumb_results_close(plumb_results *results);
 /* Returns how many there are. */
@@ -190,6 +195,105 @@ typedef struct plumb_baseline {
 PLUMB_API int plumb_history_baseline(plumb_baseline *out, plumb_history *history,
                                      const plumb_cohort *cohort, const char *metric,
                                      uint64_t until_ns, plumb_error *err);
+
+/* ---- Adding
+ * ----------------------------------------------------------------------------------- */
+
+enum plumb_history_counts {
+    PLUMB_HISTORY_COUNTS_AUTO = 0, /* for baselines: what passed in a scheduled run of main */
+    PLUMB_HISTORY_COUNTS = 1,      /* all but those that could not be compared */
+    PLUMB_HISTORY_COUNTS_NOT = 2   /* none */
+};
+typedef struct plumb_history_add_options {
+    size_t size;         /* sizeof(plumb_history_add_options) */
+    uint32_t counts;     /* enum plumb_history_counts */
+    uint32_t no_compare; /* 1: stores without comparing */
+    uint32_t dry;        /* 1: compares without storing */
+    uint32_t failed;     /* 1: the program that measured ended with an error */
+} plumb_history_add_options;
+
+/* Returns options with every field at its default. */
+static inline plumb_history_add_options plumb_history_add_options_default(void)
+{
+    plumb_history_add_options o = {sizeof(plumb_history_add_options), 0, 0, 0, 0};
+    return o;
+}
+
+typedef struct plumb_history_added {
+    size_t size;    /* sizeof(plumb_history_added), set by the caller */
+    uint64_t added; /* records */
+    uint64_t known; /* results that the history had already */
+    uint32_t exit;  /* of all statuses: 0 pass, 1 regression, 2 trouble, 3 inconclusive */
+} plumb_history_added;
+
+/* Compares each result with the records of its cohort that were measured no later, sets its status,
+ * reason and id, and adds it, all in one transaction: either all are added, or none. A result that
+ * the history has already is not added again; the record counts for baselines from then on, if this
+ * one does. Errors: those of plumb_history_baseline(). */
+PLUMB_API int plumb_history_add(plumb_history_added *out, plumb_history *history,
+                                plumb_results *results, const plumb_history_add_options *options,
+                                plumb_error *err);
+/* Renders the comparison of results that were added as "text", "md", "csv" or "json" (NULL: text),
+ * without a newline at its end. Markdown has a row for each result. */
+PLUMB_API int plumb_results_render(char **out, const plumb_results *results, const char *format,
+                                   plumb_error *err);
+/* Returns the name of a status, as "CALIBRATION_NEEDED". The text is static. */
+PLUMB_API const char *plumb_history_status_text(uint32_t status);
+
+/* ---- Looking at a history
+ * --------------------------------------------------------------------- */
+
+/* Which records; zero or NULL: all. */
+typedef struct plumb_history_filter {
+    size_t size; /* sizeof(plumb_history_filter) */
+    plumb_cohort cohort;
+    const char *branch, *run_source;
+    const char *metric;          /* of a plot */
+    uint64_t since_ns, until_ns; /* measured in this interval, Unix time */
+    uint64_t newest;             /* so many of the newest */
+    uint32_t eligible;           /* 1: only those that count for baselines */
+} plumb_history_filter;
+
+/* Returns a filter that selects everything. */
+static inline plumb_history_filter plumb_history_filter_default(void)
+{
+    plumb_history_filter f;
+    memset(&f, 0, sizeof f);
+    f.size = sizeof f;
+    return f;
+}
+
+/* Renders a table of the records, the oldest first, as "text", "md", "csv" or "json" (NULL: text),
+ * without a newline at its end. */
+PLUMB_API int plumb_history_list(char **out, plumb_history *history,
+                                 const plumb_history_filter *filter, const char *format,
+                                 plumb_error *err);
+/* Renders one record with its metrics, their baselines and its identity, as "text", "md" or "json"
+ * (NULL: text). PLUMB_ERR_NOT_FOUND: no record has this id. */
+PLUMB_API int plumb_history_show(char **out, plumb_history *history, int64_t id, const char *format,
+                                 plumb_error *err);
+/* Renders the records as an SVG with a plot for each cohort and metric: the values over their order
+ * in time, the level of each segment between two steps with its noise band, and a mark at each
+ * step. PLUMB_ERR_NOT_FOUND: no record is selected. */
+PLUMB_API int plumb_history_plot(char **out, plumb_history *history,
+                                 const plumb_history_filter *filter, plumb_error *err);
+/* Renders the steps of the same plots as a table: "text", "md", "csv" or "json" (NULL: text). */
+PLUMB_API int plumb_history_steps(char **out, plumb_history *history,
+                                  const plumb_history_filter *filter, const char *format,
+                                  plumb_error *err);
+
+typedef struct plumb_history_prune_options {
+    size_t size;       /* sizeof(plumb_history_prune_options) */
+    uint64_t until_ns; /* records measured before this Unix time go; 0: none by age */
+    uint64_t keep;     /* of each cohort all but so many of the newest go; 0: none by number */
+    int64_t id;        /* this one goes; 0: none by id */
+} plumb_history_prune_options;
+
+/* Removes records, in one transaction, and gives their space back to the file system. The last five
+ * records of a cohort that count for its baseline stay, unless they are named by id. Sets `*out` to
+ * how many were removed. PLUMB_ERR_NOT_FOUND: no record has this id. */
+PLUMB_API int plumb_history_prune(uint64_t *out, plumb_history *history,
+                                  const plumb_history_prune_options *options, plumb_error *err);
 
 #ifdef __cplusplus
 }

@@ -147,6 +147,7 @@ static void put_versions(struct plumb_buf *out, json packages)
 
 void plumb_software_profile(struct plumb_buf *out, const struct plumb_json_value *facts)
 {
+    enum { RUNTIMES = 3 }; /* the first three of the original, where null is a value */
     static const struct {
         const char *name;
         bool exact;
@@ -169,7 +170,7 @@ void plumb_software_profile(struct plumb_buf *out, const struct plumb_json_value
     put_versions(&text, plumb_json_get(facts, "packages"));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         json v = plumb_json_get(facts, known[i].name);
-        if (!v)
+        if (!v || (v->kind == PLUMB_JSON_IS_NULL && i >= RUNTIMES))
             continue;
         plumb_buf_printf(&text, ",\"%s\":", known[i].name);
         if (plumb_json_text(v) && !known[i].exact)

@@ -65,7 +65,8 @@ static int find_digest(struct plumb_store *s, const char *digest, int64_t *id, p
 static int make_eligible(struct plumb_store *s, int64_t id, plumb_error *err)
 {
     sqlite3_stmt *q = NULL;
-    int rc = prepare(s, &q, "UPDATE record SET eligible = 1 WHERE id = :id", "write", err);
+    int rc =
+        prepare(s, &q, "UPDATE record SET eligible = 1, success = 1 WHERE id = :id", "write", err);
     if (rc < 0)
         return rc;
     bind_whole(q, ":id", id);

@@ -57,7 +57,8 @@ static int take_document(struct plumb_taking *t, const char *path, plumb_error *
     format = plumb_json_text(plumb_json_get(tree.root, "format"));
     if (has_array(tree.root, "benchmarks"))
         rc = plumb_take_google(t, tree.root, err);
-    else if (plumb_json_text(plumb_json_get(tree.root, "benchmark_id")))
+    else if (plumb_json_text(plumb_json_get(tree.root, "benchmark_id")) ||
+             plumb_json_text(plumb_json_get(tree.root, "model_id")))
         rc = plumb_take_perf(t, tree.root, err);
     else if (format && strcmp(format, "plumb-timing") == 0)
         rc = plumb_take_run(t, path, err);
@@ -211,7 +212,7 @@ static int take_options(struct plumb_taking *t, plumb_error *err)
         (rc = take_key_option(t, &keys.software, o->software, "sw", plumb_software_profile, err)) <
             0)
         return rc;
-    for (size_t i = 0; i < t->list->count; i++) {
+    for (size_t i = t->first; i < t->list->count; i++) {
         plumb_cohort *c = &t->list->items[i].r.cohort;
         replace(t, &c->workload, o->workload);
         replace(t, &c->variant, o->variant);
@@ -275,7 +276,7 @@ static void complete(struct plumb_taking *t, struct plumb_result_item *item)
 int plumb_results_take(struct plumb_result_list *out, const char *path,
                        const plumb_results_options *options, plumb_error *err)
 {
-    struct plumb_taking t = {.list = out, .options = options, .path = path};
+    struct plumb_taking t = {.list = out, .options = options, .path = path, .first = out->count};
     struct plumb_json_tree config = {NULL, NULL, {NULL, false}};
     struct plumb_buf text = {0};
     int rc = plumb_store_is_built(err);
@@ -288,7 +289,7 @@ int plumb_results_take(struct plumb_result_list *out, const char *path,
     t.config = config.root;
     if ((rc = take_path(&t, path, err)) < 0 || (rc = take_options(&t, err)) < 0)
         goto out;
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = t.first; i < out->count; i++)
         complete(&t, &out->items[i]);
     plumb_result_sort(out);
     if (out->arena.failed || out->remarks.failed)

@@ -14,11 +14,12 @@ struct plumb_taking {
     struct plumb_run_origin origin;
     const char *path;                      /* what the user named */
     const struct plumb_json_value *config; /* of the benchmark; NULL: none */
+    size_t first;                          /* of its results in `list` */
     uint64_t file_ns;                      /* when the file was last changed, Unix time */
 };
 
-/* Reads `path` into `out`, which the caller has made and ends. The errors of
- * plumb_results_open(). */
+/* Appends the results at `path` to `out`, which the caller has made and ends, and orders all by
+ * time. The errors of plumb_results_open(). */
 int plumb_results_take(struct plumb_result_list *out, const char *path,
                        const plumb_results_options *options, plumb_error *err);
 

@@ -133,17 +133,30 @@ static void take_counters(struct plumb_taking *t, struct plumb_result_item *item
     }
 }
 
+/* A benchmark may change its unit and stay the same benchmark. NaN: an unknown unit. */
+static double ns_of(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].name, unit) == 0)
+            return units[i].ns;
+    return unit ? NAN : 1; /* files from before there were units */
+}
+
 static void take_metrics(struct plumb_taking *t, struct plumb_result_item *item, json root,
                          json entries, size_t first, plumb_error *err)
 {
     json entry = plumb_json_at(entries, first), own = plumb_json_get(root, "plumb");
     json peak = plumb_json_get(own, "peak_bytes");
-    const char *unit = text_at(entry, "time_unit");
-    double real = figure_of(entries, first, "real_time", err);
-    double cpu = figure_of(entries, first, "cpu_time", err);
-    plumb_result_metric(t->list, item, "real_time", unit ? unit : "ns", real);
+    double unit_ns = ns_of(text_at(entry, "time_unit"));
+    double real = figure_of(entries, first, "real_time", err) * unit_ns;
+    double cpu = figure_of(entries, first, "cpu_time", err) * unit_ns;
+    plumb_result_metric(t->list, item, "real_time", "ns", real);
     if (!own && !isnan(cpu)) /* plumb bench does not measure it */
-        plumb_result_metric(t->list, item, "cpu_time", unit ? unit : "ns", cpu);
+        plumb_result_metric(t->list, item, "cpu_time", "ns", cpu);
     if (plumb_json_is_number(peak))
         plumb_result_metric(t->list, item, "peak_memory", "bytes", plumb_json_as_real(peak));
     take_counters(t, item, entries, first, err);
@@ -160,16 +173,12 @@ static void put_facts(struct plumb_json *j, json context)
     plumb_json_object_end(j);
 }
 
-static void put_recipe(struct plumb_json *j, const plumb_cohort *c, json root, json entry)
+/* Not the other keys: those a user may replace. */
+static void put_recipe(struct plumb_json *j, json root, json entry)
 {
     json own = plumb_json_get(root, "plumb");
     plumb_json_object(j);
     plumb_put_i64(j, "recipe_schema_version", 2);
-    plumb_put_object(j, "benchmark");
-    plumb_put_text(j, "workload_id", c->workload);
-    plumb_put_text(j, "variant_id", c->variant);
-    plumb_put_text(j, "benchmark_version", c->version);
-    plumb_json_object_end(j);
     plumb_put_object(j, "run");
     plumb_put_i64(j, "threads", plumb_json_whole(plumb_json_get(entry, "threads")));
     if (own) {
@@ -201,7 +210,7 @@ static void take_identity(struct plumb_taking *t, struct plumb_result_item *item
     plumb_json_init(&j, &software, 0);
     put_facts(&j, context);
     plumb_json_init(&j, &recipe, 0);
-    put_recipe(&j, c, root, entry);
+    put_recipe(&j, root, entry);
     t->list->arena.failed |= hardware.failed || software.failed || recipe.failed;
     if (!t->list->arena.failed)
         plumb_take_identity(t, item, hardware.data, software.data, recipe.data, NULL);
@@ -243,7 +252,7 @@ int plumb_take_google(struct plumb_taking *t, const struct plumb_json_value *roo
     }
     if (why.code < 0)
         return plumb_fail(err, why.code, "%s", why.message);
-    if (t->list->count == 0 && !t->list->arena.failed)
+    if (t->list->count == t->first && !t->list->arena.failed)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' has no benchmarks with a time", t->path);
     return PLUMB_OK;
 }

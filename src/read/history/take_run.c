@@ -104,17 +104,11 @@ static void put_software(struct plumb_json *j, const struct plumb_timing *timing
 }
 
 /* How the run was made: its arguments, without the folder of the program. */
-static void put_recipe(struct plumb_json *j, const plumb_cohort *c,
-                       const struct plumb_timing *timing)
+static void put_recipe(struct plumb_json *j, const struct plumb_timing *timing)
 {
     const char *arguments = timing->command ? strchr(timing->command, ' ') : NULL;
     plumb_json_object(j);
     plumb_put_i64(j, "recipe_schema_version", 2);
-    plumb_put_object(j, "benchmark");
-    plumb_put_text(j, "workload_id", c->workload);
-    plumb_put_text(j, "variant_id", c->variant);
-    plumb_put_text(j, "benchmark_version", c->version);
-    plumb_json_object_end(j);
     plumb_put_object(j, "run");
     plumb_put_text(j, "program", timing->program ? plumb_take_base(timing->program) : NULL);
     plumb_put_text(j, "arguments", arguments ? arguments + 1 : "");
@@ -140,7 +134,7 @@ static void take_identity(struct plumb_taking *t, struct plumb_result_item *item
     plumb_json_init(&j, &software, 0);
     put_software(&j, timing);
     plumb_json_init(&j, &recipe, 0);
-    put_recipe(&j, c, timing);
+    put_recipe(&j, timing);
     arena->failed |= hardware.failed || software.failed || recipe.failed;
     if (!arena->failed)
         plumb_take_identity(t, item, hardware.data, software.data, recipe.data, NULL);
