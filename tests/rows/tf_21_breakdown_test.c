@@ -8,8 +8,10 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include <plumb/collector.h>
 
@@ -269,21 +271,18 @@ static void check_gemm(const json_t *b)
     assert_true(number(op, "cuda_ms") <= number(b, "total_kernel_time_ms") - 6 * 0.99);
 }
 
-static void kernels_of_collectors_belong_to_the_node_that_launched_them(void **state)
+/* A run with a collector: two forward passes, whose kernels end later, and a kernel elsewhere. */
+static void record_kernels(plumb_collector **c)
 {
     plumb_collector_ops ops = plumb_collector_ops_default();
-    plumb_collector *c;
     plumb_origin outside;
-    char dir[1024];
     pthread_t thread;
-    json_t *b;
-    (void)state;
     ops.name = "device";
     ops.start = open_lanes;
     ops.stop = close_lanes;
     start();
-    c = plumb_collector_register(&ops, NULL, NULL);
-    assert_non_null(c);
+    *c = plumb_collector_register(&ops, NULL, NULL);
+    assert_non_null(*c);
     plumb_origin_capture(&outside, gpu, 0);
     for (int i = 0; i < 2; i++) {
         PLUMB_SPAN("forward");
@@ -292,8 +291,10 @@ static void kernels_of_collectors_belong_to_the_node_that_launched_them(void **s
     assert_int_equal(pthread_create(&thread, NULL, complete, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     report(gpu, &outside, "elsewhere", "grid", "1", plumb_host_ticks());
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-    b = breakdown();
+}
+
+static void check_kernels(const json_t *b, const char *dir)
+{
     check_list(b, "top_kernels", "total_kernel_time_ms");
     check_list(b, "top_ops", "total_op_time_ms");
     assert_int_equal(number(b, "num_kernels"), 3);
@@ -305,8 +306,52 @@ static void kernels_of_collectors_belong_to_the_node_that_launched_them(void **s
                     number(row_of(b, "top_kernels", "conv"), "cpu_ms") <=
                 number(b, "run_time_ms") + 0.03);
     check_trace(dir);
+}
+
+static void kernels_of_collectors_belong_to_the_node_that_launched_them(void **state)
+{
+    plumb_collector *c;
+    char dir[1024];
+    json_t *b;
+    (void)state;
+    record_kernels(&c);
+    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
+    b = breakdown();
+    check_kernels(b, dir);
     json_decref(b);
     assert_int_equal(plumb_collector_unregister(c, NULL), PLUMB_OK);
+}
+
+static void kernels_of_a_killed_process_belong_to_it_too(void **state)
+{
+    char dir[1024] = "", command[2400], path[1100];
+    plumb_collector *c;
+    int pipes[2], status;
+    json_t *b;
+    pid_t pid;
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    pid = fork();
+    if (pid == 0) {
+        record_kernels(&c);
+        if (plumb_run_dir(dir, sizeof dir, NULL) < 0 ||
+            write(pipes[1], dir, sizeof dir) != (ssize_t)sizeof dir)
+            _exit(1);
+        raise(SIGKILL);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(read(pipes[0], dir, sizeof dir), sizeof dir);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    snprintf(command, sizeof command, "'%s' recover '%s' >/dev/null 2>&1", TEST_PLUMB_BIN, dir);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof path, "%s/forward_rank0.breakdown.json", dir);
+    b = json_load_file(path, 0, NULL);
+    assert_non_null(b);
+    check_kernels(b, dir);
+    json_decref(b);
+    close(pipes[0]);
+    close(pipes[1]);
 }
 
 int main(void)
@@ -314,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_apart_from_host_work),
         cmocka_unit_test(kernels_of_collectors_belong_to_the_node_that_launched_them),
+        cmocka_unit_test(kernels_of_a_killed_process_belong_to_it_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "read/run/node_recover_work.h"
 #include "read/trace/perfetto.h"
 #include "timeline/node_trace.h"
 
@@ -13,6 +14,7 @@ struct replay {
     const struct plumb_table *t;
     struct plumb_node_track track;
     uint32_t open[PLUMB_NODE_DEPTH]; /* slices */
+    struct plumb_recovered_work work;
 };
 
 static const char *name_of(void *arg, uint32_t node)
@@ -75,6 +77,7 @@ static void replay_track(struct replay *r, struct plumb_node_trace *set,
             continue;
         r->open[r->track.depth] = slice;
         plumb_node_track_begin(&r->track, t->slices.name[slice], t->slices.ts_ns[slice]);
+        plumb_recovered_work_pass(&r->work, &r->track, slice);
     }
     while (r->track.depth)
         end_one(r);
@@ -110,13 +113,16 @@ static int replay(const struct plumb_table *t, const struct plumb_live_view *s, 
     struct plumb_node_trace *set = NULL;
     struct plumb_buf told = {0};
     struct replay r = {.t = t};
-    int rc = plumb_node_trace_open(&set, &o, err);
-    if (rc < 0)
+    int rc = plumb_recovered_work_open(&r.work, t, err);
+    if (rc < 0 || (rc = plumb_node_trace_open(&set, &o, err)) < 0) {
+        plumb_recovered_work_close(&r.work);
         return rc;
+    }
     for (uint32_t i = 0; i < t->track_count; i++)
         if (t->tracks[i].kind == PLUMB_TRACK_THREAD)
             replay_track(&r, set, &t->tracks[i]);
     rc = plumb_node_trace_close(set, &told, err);
+    plumb_recovered_work_close(&r.work);
     plumb_buf_fini(&told);
     return rc < 0 ? rc : PLUMB_OK;
 }

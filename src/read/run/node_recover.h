@@ -1,7 +1,7 @@
 /* node_recover.h: the files of single nodes (timeline/node_trace.h) of a run whose process could
  * not make them. They are made from its trace.pftrace, which has been finished. The trace does not
  * say what other threads did for a node, so each file holds only what ran inside it on the node's
- * own thread. */
+ * own thread, and the work of collectors that was launched there. */
 #ifndef PLUMB_READ_RUN_NODE_RECOVER_H
 #define PLUMB_READ_RUN_NODE_RECOVER_H
 
