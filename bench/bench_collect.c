@@ -1,8 +1,8 @@
 /* bench_collect.c: what an event of a collector costs the thread that emits it: a span of a device
  * whose launch is known, one whose launch is not, the launch itself; and a span while a trace is
  * written, where it takes a place in its lane's queue as well. And what the collector `sched` costs
- * a program that switches threads all the time, and one that never does: runs with and without it
- * take turns. */
+ * a program that switches threads all the time, and one that never does, and `perf` a stage: runs
+ * with and without it take turns. */
 #include "harness.h"
 
 #include <pthread.h>
@@ -198,6 +198,45 @@ static void measure_sched(struct bench *b)
     bench_put_stat(b, "sched_span_ns", &s);
 }
 
+/* ---- perf ------------------------------------------------------------------------------------ */
+
+enum { STAGES = 2000 };
+
+/* CPU time of all threads for an empty stage, in us. */
+static double stage_us(struct bench *b, const char *collect)
+{
+    setenv("PLUMB_COLLECT", collect, 1);
+    setenv("PLUMB_MEMORY", "off", 1);
+    bench_record_start(b, false);
+    for (int i = 0; i < 100; i++) {
+        PLUMB_STAGE(stage, "stage");
+    }
+    double begin = process_us();
+    for (int i = 0; i < STAGES; i++) {
+        PLUMB_STAGE(stage, "stage");
+    }
+    double us = (process_us() - begin) / STAGES;
+    bench_record_stop(b);
+    unsetenv("PLUMB_COLLECT");
+    unsetenv("PLUMB_MEMORY");
+    return us;
+}
+
+static void measure_perf(struct bench *b)
+{
+    static double software[TURNS], all[TURNS];
+    size_t turns = b->quick ? 5 : TURNS;
+    for (size_t i = 0; i < turns; i++) {
+        double without = stage_us(b, "none");
+        software[i] = stage_us(b, "perf:software") - without;
+        all[i] = stage_us(b, "perf") - without;
+    }
+    struct bench_stat s = bench_stat_of(software, turns);
+    bench_put_stat(b, "perf_stage_us", &s);
+    s = bench_stat_of(all, turns);
+    bench_put_stat(b, "perf_all_stage_us", &s);
+}
+
 int main(int argc, char **argv)
 {
     static struct bench b;
@@ -213,5 +252,6 @@ int main(int argc, char **argv)
     measure(&b);
     measure_traced(&b);
     measure_sched(&b);
+    measure_perf(&b);
     return bench_close(&b);
 }

@@ -85,6 +85,8 @@ ROWS = [
         ("opencl_layer_ns_per_command", "the same in all threads of the process", "ns", None),
         ("sched_switch_us", "a context switch under sched, all threads", "us", None),
         ("sched_span_ns", "what sched adds to a span", "ns", None),
+        ("perf_stage_us", "what perf:software adds to an empty stage", "us", None),
+        ("perf_all_stage_us", "the same of perf, with all counters here", "us", None),
         ("emit_traced_ns", "the same while a trace is written", "ns", None),
         ("emit_unknown_ns", "one of an unknown launch", "ns", None),
         ("launch_ns", "telling of a launch", "ns", None),

@@ -14,7 +14,7 @@
 enum { PATH_BYTES = 4096 };
 
 struct plumb_deep {
-    plumb_trace *trace;   /* NULL: the peaks alone */
+    plumb_trace *trace;   /* NULL: the peaks alone, or the counters of a run without a trace */
     plumb_report *report; /* of the run that the trace lies in; NULL: it lies in none */
     uint32_t *stages;     /* texts of the trace */
     size_t stage_count;
@@ -80,6 +80,16 @@ static void find_report(struct plumb_deep *deep)
         deep->report = NULL;
 }
 
+/* Returns whether the run, which has no trace, has counters. `why`: why it has none. */
+static bool has_counters(struct plumb_deep *deep, const char *what, const plumb_error *why)
+{
+    plumb_error unused = {0, ""};
+    if (plumb_report_open(&deep->report, what, &unused) < 0)
+        return false;
+    snprintf(deep->remark, sizeof deep->remark, "the counters alone: %s", why->message);
+    return plumb_report_loaded(deep->report)->timing.perf.on;
+}
+
 static int find_stages(struct plumb_deep *deep, plumb_error *err)
 {
     const struct plumb_table *t = plumb_trace_table(deep->trace);
@@ -101,17 +111,21 @@ static int find_stages(struct plumb_deep *deep, plumb_error *err)
 static int open_parts(plumb_deep **out, const char *what, bool trace, bool peaks, bool measure,
                       plumb_error *err)
 {
+    plumb_error none = {0, ""};
     int rc = PLUMB_OK;
     struct plumb_deep *deep = calloc(1, sizeof *deep);
     if (!deep)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the peaks of this machine");
     if (trace)
-        rc = plumb_trace_open(&deep->trace, what, err);
-    if (rc == PLUMB_OK && trace) {
+        rc = plumb_trace_open(&deep->trace, what, &none);
+    if (rc < 0)
+        rc = peaks && has_counters(deep, what, &none) ? PLUMB_OK
+                                                      : plumb_fail(err, rc, "%s", none.message);
+    else if (trace) {
         find_report(deep);
         rc = find_stages(deep, err);
     }
-    if (rc == PLUMB_OK && peaks)
+    if (rc == PLUMB_OK && peaks && (deep->trace || !trace))
         rc = find_peaks(deep, measure, err);
     if (rc == PLUMB_OK) {
         *out = deep;
@@ -182,7 +196,7 @@ int plumb_deep_render(char **out, const plumb_deep *deep, const plumb_deep_view 
     struct plumb_roofline_view v = {
         .t = deep->trace ? plumb_trace_table(deep->trace) : NULL,
         .path = deep->trace ? plumb_trace_path(deep->trace) : NULL,
-        .peaks = &deep->peaks,
+        .peaks = deep->trace || !deep->report ? &deep->peaks : NULL,
         .peaks_path = deep->path[0] ? deep->path : NULL,
         .span = given.cores == PLUMB_DEEP_ONE_CORE ? PLUMB_PEAK_ONE : PLUMB_PEAK_ALL,
         .format = given.format,

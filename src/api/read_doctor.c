@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/process/device_platform.h"
 #include "base/process/nvidia.h"
+#include "base/process/perf.h"
 #include "report/run/checks.h"
 #include <plumb/read/doctor.h>
 #include <plumb/read/run.h>
@@ -104,6 +105,48 @@ static void check_perf(plumb_check *c)
     c->state = PLUMB_CHECK_BLOCKED;
     DETAIL(c, "perf_event_paranoid is %s (not needed for timing)", level);
     CURE(c, "sysctl kernel.perf_event_paranoid=2, for hardware counters");
+}
+
+/* Tries each hardware counter and returns the reason of the first that is absent in `why`. */
+static size_t try_counters(char *there, size_t size, char *why, size_t why_size, int *code)
+{
+    size_t n = 0, at = 0;
+    *there = *why = '\0';
+    *code = 0;
+    for (uint32_t i = PLUMB_PERF_FIRST_HARD; i < PLUMB_PERF_COUNTERS; i++) {
+        struct plumb_perf_event event;
+        int refused = plumb_perf_open(&event, i, 0, NULL);
+        plumb_perf_close(&event);
+        if (refused && !*code) {
+            *code = refused;
+            plumb_perf_why(why, why_size, i, refused, plumb_perf_paranoid());
+        }
+        if (refused || at >= size)
+            continue;
+        at += (size_t)snprintf(there + at, size - at, "%s%s", n++ ? ", " : "", plumb_perf_name(i));
+    }
+    return n;
+}
+
+static void check_counters(plumb_check *c)
+{
+    char there[96], why[132];
+    int code;
+    size_t n = try_counters(there, sizeof there, why, sizeof why, &code);
+    if (!code) {
+        DETAIL(c, "of the hardware: %s; PLUMB_COLLECT=perf reads them", there);
+        return;
+    }
+    c->state = code == EACCES || code == EPERM ? PLUMB_CHECK_BLOCKED : PLUMB_CHECK_NOT_SEEN;
+    if (n)
+        DETAIL(c, "of the hardware only %s: %s", there, why);
+    else
+        DETAIL(c, "none of the hardware: %s", why);
+    if (c->state == PLUMB_CHECK_BLOCKED)
+        CURE(c,
+             "sysctl kernel.perf_event_paranoid=2, or a container that allows perf_event_open()");
+    else
+        CURE(c, "PLUMB_COLLECT=perf counts page faults, switches and processor time all the same");
 }
 
 static void check_limits(plumb_check *c)
@@ -252,15 +295,11 @@ static const struct {
     const char *name;
     void (*run)(plumb_check *c);
 } checks[] = {
-    {"clock", check_clock},
-    {"proc", check_proc},
-    {"perf events", check_perf},
-    {"limits", check_limits},
-    {"output folder", check_output},
-    {"disk space", check_space},
-    {"membarrier", check_membarrier},
-    {"platform", check_platform},
-    {"nvtx", check_nvtx},
+    {"clock", check_clock},       {"proc", check_proc},
+    {"perf events", check_perf},  {"counters", check_counters},
+    {"limits", check_limits},     {"output folder", check_output},
+    {"disk space", check_space},  {"membarrier", check_membarrier},
+    {"platform", check_platform}, {"nvtx", check_nvtx},
 };
 
 int plumb_doctor_check(plumb_check *out, size_t i)

@@ -219,7 +219,7 @@ static int take_options(const char *options, plumb_error *err)
         else if (!bits)
             return plumb_fail(err, PLUMB_ERR_ARG,
                               "there is no counter '%.*s': name some, joined by '+', such as "
-                              "instructions+cycles, or hardware, software",
+                              "instructions+cycles, or hardware, software, simulated",
                               (int)n, p);
         perf.by_name |= bits && !(bits & (bits - 1));
         perf.wanted |= bits;

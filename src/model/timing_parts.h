@@ -21,6 +21,8 @@ void plumb_timing_write_device_use(const struct plumb_timing *t, struct plumb_js
 void plumb_timing_write_collectors(const struct plumb_timing *t, struct plumb_json *j);
 /* "perf": nothing where its collector did not run. */
 void plumb_timing_write_perf(const struct plumb_timing *t, struct plumb_json *j);
+/* Members of an object: "counters", what each is and why it is absent. */
+void plumb_timing_write_counter_states(const struct plumb_timing *t, struct plumb_json *j);
 /* Members of an object, one for each counter that was there. */
 void plumb_timing_write_counters(const struct plumb_timing_counted *c, struct plumb_json *j);
 

@@ -35,7 +35,7 @@ void plumb_timing_write_counters(const struct plumb_timing_counted *c, struct pl
     }
 }
 
-static void write_sources(const struct plumb_timing *t, struct plumb_json *j)
+void plumb_timing_write_counter_states(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_array(j, "counters");
     for (uint32_t i = 0; i < PLUMB_PERF_COUNTERS; i++) {
@@ -78,7 +78,7 @@ void plumb_timing_write_perf(const struct plumb_timing *t, struct plumb_json *j)
         return;
     plumb_put_object(j, "perf");
     plumb_put_u64(j, "threads_refused", t->perf.threads_refused);
-    write_sources(t, j);
+    plumb_timing_write_counter_states(t, j);
     write_rows(t, j, false);
     write_rows(t, j, true);
     plumb_json_object_end(j);

@@ -179,6 +179,33 @@ static void add_peaks(struct rows *r, const struct plumb_timing *t)
     }
 }
 
+/* Counters of stages (the collector `perf`). A figure that is not exact is left out: a counter that
+ * took turns, or was absent in some runs. */
+static void add_counters(struct rows *r, const struct plumb_timing *t)
+{
+    for (size_t i = 0; i < t->perf.row_count; i++) {
+        const struct plumb_timing_counted *c = &t->perf.rows[i];
+        const struct plumb_timing_counter *minor = &c->counter[PLUMB_PERF_MINOR_FAULTS];
+        const struct plumb_timing_counter *major = &c->counter[PLUMB_PERF_MAJOR_FAULTS];
+        const struct plumb_timing_counter *ins = &c->counter[PLUMB_PERF_INSTRUCTIONS];
+        struct plumb_count_row row = {.step = PLUMB_COUNT_WHOLE_RUN, .name = "", .calls = c->runs};
+        if (c->kernel || c->node >= t->node_count)
+            continue;
+        row.pipeline = t->nodes[c->node].pipeline;
+        row.phase = t->nodes[c->node].phase;
+        row.node = t->nodes[c->node].name;
+        row.kind = PLUMB_COUNT_PAGE_FAULTS;
+        row.value = (int64_t)(minor->total + major->total);
+        if (minor->runs == c->runs && major->runs == c->runs)
+            add(r, &row);
+        row.kind = PLUMB_COUNT_INSTRUCTIONS;
+        row.value = (int64_t)ins->total;
+        if (ins->runs == c->runs && !ins->scaled &&
+            t->perf.state[PLUMB_PERF_INSTRUCTIONS] == PLUMB_COUNTER_THERE)
+            add(r, &row);
+    }
+}
+
 /* ---- Order ----------------------------------------------------------------------------------- */
 
 static int by_node(const struct plumb_count_row *a, const struct plumb_count_row *b)
@@ -254,6 +281,7 @@ static int make(struct plumb_count_rows *out, const struct plumb_timing *t, plum
     add_cells(&r, t);
     add_user(&r, t);
     add_peaks(&r, t);
+    add_counters(&r, t);
     plumb_count_rows_merge(out);
     add_runs(out, t);
     if (out->arena.failed)

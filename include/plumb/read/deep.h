@@ -28,12 +28,12 @@ static inline plumb_deep_options plumb_deep_options_default(void)
     return o;
 }
 
-/* Opens the trace that plumb_trace_open() finds for `what`, and the peaks of this machine. They are
- * read from $XDG_CACHE_HOME/plumb/peaks.json (otherwise from ~/.cache). A file that is missing or
- * damaged, or was measured on another processor or number of cores, is replaced: they are measured,
- * in about 3 s on every core. A file that cannot be written is not an error:
- * plumb_deep_get_remark() has the reason. `options` NULL: the defaults. Errors: those of
- * plumb_trace_open(); PLUMB_ERR_MEMORY. */
+/* Opens the trace that plumb_trace_open() finds for `what`, and the peaks of this machine. A run
+ * without a trace has counters alone, if the collector perf ran. The peaks are read from
+ * $XDG_CACHE_HOME/plumb/peaks.json (otherwise from ~/.cache). A file that is missing or damaged, or
+ * was measured on another processor or number of cores, is replaced: they are measured, in about
+ * 3 s on every core. A file that cannot be written is not an error: plumb_deep_get_remark() has the
+ * reason. `options` NULL: the defaults. Errors: those of plumb_trace_open(); PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_deep_open(plumb_deep **out, const char *what, const plumb_deep_options *options,
                               plumb_error *err);
 /* Frees it. */
@@ -60,8 +60,9 @@ static inline plumb_deep_view plumb_deep_view_default(void)
 }
 /* Renders the peaks and, with a recording, the kernels: achieved GFLOP/s and GB/s, their shares of
  * the peaks, and a verdict (memory_bound, compute_bound, latency_bound, unknown) with the figures
- * that it rests on. "svg" is a picture of them and of the stages. The report has workload,
- * environment, stage times, kernel, evidence, uncertainty, artifacts and the next experiment.
+ * that it rests on; with the collector perf also the counters of stages and kernels. "svg" is a
+ * picture of the kernels and of the stages. The report has workload, environment, stage times,
+ * kernel, evidence, uncertainty, artifacts and the next experiment.
  * Without a newline at its end. Errors: PLUMB_ERR_ARG: no such format, or an invalid expression;
  * PLUMB_ERR_NOT_FOUND: no kernel matches, or no slice of the trace has an argument named flops or
  * bytes; those of plumb_report_open() for `run`. */

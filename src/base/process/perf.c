@@ -57,7 +57,7 @@ uint32_t plumb_perf_bits_of(const char *name, size_t n)
         if (is_name(name, n, counters[i].name))
             return PLUMB_PERF_BIT(i);
     if (is_name(name, n, "software"))
-        return PLUMB_PERF_SOFT | PLUMB_PERF_BIT(PLUMB_PERF_MIGRATIONS);
+        return PLUMB_PERF_SOFT;
     return is_name(name, n, "hardware") ? PLUMB_PERF_HARD : 0;
 }
 
@@ -341,9 +341,7 @@ void plumb_perf_why(char *out, size_t size, uint32_t id, int code, int32_t level
     case ENODEV:
     case EOPNOTSUPP:
     case EINVAL:
-        snprintf(out, size,
-                 "the machine does not have it (%s): a virtual machine often has no counters",
-                 strerror(code));
+        snprintf(out, size, "not on this machine (%s), as on many virtual ones", strerror(code));
         break;
     case EACCES:
     case EPERM:

@@ -56,6 +56,7 @@ static void put_kernel(struct plumb_json *j, const struct plumb_roofline_view *v
     struct plumb_roof r = plumb_roof_of(&row->of, v->peaks, v->span);
     struct plumb_buf evidence = {0};
     plumb_roofline_evidence(&evidence, &r, &row->of);
+    plumb_roofline_kernel_counters(&evidence, v, plumb_table_text(v->t, row->name));
     plumb_json_object(j);
     put_text(j, "kernel", plumb_table_text(v->t, row->name));
     put_text(j, "impl", plumb_table_text(v->t, row->impl));
@@ -90,7 +91,8 @@ void plumb_roofline_json(struct plumb_buf *out, const struct plumb_roofline_page
     plumb_json_init(&j, out, 2);
     plumb_json_object(&j);
     put_text(&j, "format", "plumb.deep.1");
-    put_peaks(&j, p->v);
+    if (p->v->peaks)
+        put_peaks(&j, p->v);
     if (p->v->t) {
         put_text(&j, "trace", p->v->path);
         put_text(&j, "roofs_of", p->v->span == PLUMB_PEAK_ALL ? "all_cores" : "one_core");
@@ -101,6 +103,10 @@ void plumb_roofline_json(struct plumb_buf *out, const struct plumb_roofline_page
         for (size_t i = 0; i < p->shown; i++)
             put_kernel(&j, p->v, &p->kernels.rows[i]);
         plumb_json_array_end(&j);
+    }
+    if (plumb_roofline_has_counters(p->v)) {
+        put_text(&j, "run", p->v->run);
+        plumb_roofline_counters_json(&j, p->v);
     }
     plumb_json_object_end(&j);
 }

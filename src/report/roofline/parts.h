@@ -27,6 +27,17 @@ void plumb_roofline_evidence(struct plumb_buf *out, const struct plumb_roof *roo
 void plumb_roofline_report(struct plumb_buf *out, const struct plumb_roofline_page *p);
 /* svg.c */
 void plumb_roofline_svg(struct plumb_buf *out, const struct plumb_roofline_page *p);
+/* counters.c: of the run that the trace is of, where the collector `perf` ran. */
+struct plumb_page;
+struct plumb_json;
+bool plumb_roofline_has_counters(const struct plumb_roofline_view *v);
+void plumb_roofline_counters(struct plumb_page *page, const struct plumb_roofline_view *v);
+void plumb_roofline_counters_csv(struct plumb_buf *out, const struct plumb_roofline_view *v);
+void plumb_roofline_counters_json(struct plumb_json *j, const struct plumb_roofline_view *v);
+/* Appends to the evidence of a kernel's verdict what its counters say; nothing if they are absent.
+ * `kernel`: its name; NULL: none. */
+void plumb_roofline_kernel_counters(struct plumb_buf *out, const struct plumb_roofline_view *v,
+                                    const char *kernel);
 /* json.c */
 void plumb_roofline_json(struct plumb_buf *out, const struct plumb_roofline_page *p);
 

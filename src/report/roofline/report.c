@@ -254,6 +254,7 @@ static void put_evidence(struct plumb_buf *out, const struct plumb_roofline_page
     plumb_buf_printf(out, "\n## Evidence\n\nVerdict: **%s**\n\n- ",
                      plumb_roof_verdict_name(r.verdict));
     plumb_roofline_evidence(out, &r, &dominant(p)->of);
+    plumb_roofline_kernel_counters(out, p->v, plumb_table_text(p->v->t, dominant(p)->name));
     plumb_buf_char(out, '\n');
     put_share(out, "Arithmetic", r.flops_rate, "GFLOP/s", r.compute_share, r.peak_flops,
               " (compute_bound from 60 % on, above the ridge)");

@@ -67,6 +67,7 @@ static void put_kernels(struct plumb_page *page, const struct plumb_roofline_pag
             plumb_page_name(page, plumb_table_text(p->v->t, row->shapes));
         plumb_buf_str(page->out, row->shapes ? " is " : "is ");
         plumb_roofline_evidence(page->out, &roof, &row->of);
+        plumb_roofline_kernel_counters(page->out, p->v, plumb_table_text(p->v->t, row->name));
     }
     if (p->kernels.left_out)
         plumb_buf_printf(page->out, "\n\n%" PRIu64 " runs that failed or did not end are left out.",
@@ -78,13 +79,17 @@ static void put_page(struct plumb_buf *out, const struct plumb_roofline_page *p,
     struct plumb_page page;
     struct plumb_grid g;
     plumb_page_begin(&page, NULL, out, md, p->v->explain);
-    plumb_page_title(&page, "Peaks of this machine");
-    plumb_roofline_fill_peaks(&g, p);
-    plumb_page_grid(&page, &g);
-    plumb_page_paragraph(&page);
-    put_machine(&page, p->v);
-    if (p->v->t)
+    if (p->v->peaks) {
+        plumb_page_title(&page, "Peaks of this machine");
+        plumb_roofline_fill_peaks(&g, p);
+        plumb_page_grid(&page, &g);
+        plumb_page_paragraph(&page);
+        put_machine(&page, p->v);
+    }
+    if (p->kernels.count)
         put_kernels(&page, p);
+    if (plumb_roofline_has_counters(p->v))
+        plumb_roofline_counters(&page, p->v);
     plumb_page_end(&page);
 }
 
@@ -101,6 +106,10 @@ static void put_md(struct plumb_buf *out, const struct plumb_roofline_page *p)
 static void put_csv(struct plumb_buf *out, const struct plumb_roofline_page *p)
 {
     struct plumb_grid g;
+    if (!p->kernels.count && plumb_roofline_has_counters(p->v)) {
+        plumb_roofline_counters_csv(out, p->v);
+        return;
+    }
     if (p->v->t)
         plumb_roofline_fill_kernels(&g, p);
     else
@@ -111,12 +120,20 @@ static void put_csv(struct plumb_buf *out, const struct plumb_roofline_page *p)
 
 /* ---- The view -------------------------------------------------------------------------------- */
 
+/* Whether the view is of kernels alone. */
+static bool draws(const struct plumb_roofline_view *v)
+{
+    return v->report || (v->format && strcmp(v->format, "svg") == 0);
+}
+
 static int choose(struct plumb_kernel_rows *rows, const struct plumb_roofline_view *v,
                   plumb_error *err)
 {
     struct plumb_pattern wanted;
     size_t kept = 0;
     int rc;
+    if (rows->count == 0 && !v->kernel && !draws(v) && plumb_roofline_has_counters(v))
+        return PLUMB_OK;
     if (rows->count == 0)
         return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
                           "'%s' has no kernel with operations or bytes: record with PLUMB_TRACE=1 "
@@ -176,6 +193,11 @@ int plumb_roofline_render(struct plumb_buf *out, const struct plumb_roofline_vie
                           view->report ? "the report on a kernel" : "a roofline",
                           view->format ? view->format : "text",
                           view->report ? "md, of a recording" : "text, json, csv, md, svg");
+    if (!view->t && plumb_roofline_has_counters(view) && draws(view))
+        return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
+                          "'%s' has no trace, so there are no kernels to show: record with "
+                          "PLUMB_TRACE=1",
+                          view->run);
     if (view->t && (rc = plumb_kernel_rows_init(&page.kernels, view->t, err)) < 0)
         return rc;
     if (view->t)

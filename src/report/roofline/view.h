@@ -9,7 +9,8 @@
 struct plumb_roofline_view {
     const struct plumb_table *t;     /* NULL: the peaks alone */
     const char *path;                /* of the trace */
-    const struct plumb_peaks *peaks; /* of the machine that recorded, as far as the caller knows */
+    const struct plumb_peaks *peaks; /* of the machine that recorded, as far as the caller knows;
+                                      * NULL: not needed for a run without a trace */
     const char *peaks_path;          /* the kept file; NULL: the peaks are not kept */
     enum plumb_peak_span span;       /* the roofs of kernels */
     const char *format;              /* NULL: text */
@@ -24,7 +25,8 @@ struct plumb_roofline_view {
 };
 
 /* PLUMB_ERR_ARG: no such format, or not a regular expression; PLUMB_ERR_NOT_FOUND: no kernel
- * matches, or no slice of the trace has operations or bytes; PLUMB_ERR_MEMORY. */
+ * matches, or no slice of the trace has operations or bytes and the run has no counters;
+ * PLUMB_ERR_MEMORY. */
 int plumb_roofline_render(struct plumb_buf *out, const struct plumb_roofline_view *view,
                           plumb_error *err);
 
