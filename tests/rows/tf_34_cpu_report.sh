@@ -80,11 +80,14 @@ cat >stage.json <<'END_JSON'
 {"traceEvents": [
  {"ph":"X","pid":1,"tid":1,"ts":0,"dur":4000,"cat":"user_annotation","name":"denoise"},
  {"ph":"X","pid":1,"tid":1,"ts":100,"dur":2000,"name":"matmul","args":{"flops":800000000,"bytes":1000000,"dtypes":"f32"}},
- {"ph":"X","pid":1,"tid":1,"ts":3000,"dur":500,"name":"reorder","args":{"bytes":1000000}}
+ {"ph":"X","pid":1,"tid":1,"ts":3000,"dur":500,"name":"reorder","args":{"bytes":1000000}},
+ {"ph":"X","pid":1,"tid":1,"ts":4000,"dur":1000,"cat":"user_annotation","name":"decode"},
+ {"ph":"X","pid":1,"tid":1,"ts":4100,"dur":900,"name":"reorder","args":{"bytes":1000000}}
 ]}
 END_JSON
 expect 'the times of a stage' 0 "$PLUMB_BIN" deep --report md stage.json
-has out.txt '| denoise | 1 | 4.00 | 2.50 | 0.50 | 1.50 | 200 | latency\_bound |' '- Model FLOPs utilisation of that time: 20.0 %'
+has out.txt '| denoise | 1 | 4.00 | 2.50 | 0.50 | 1.50 | 200 | latency\_bound |' '- Model FLOPs utilisation of that time: 16.0 %' \
+    '- Stage: denoise'
 
 expect 'no such run' 2 "$PLUMB_BIN" deep --report md --run nothing alone.pftrace
 expect 'not a table' 2 "$PLUMB_BIN" deep --report md --format csv alone.pftrace
