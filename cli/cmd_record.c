@@ -523,9 +523,10 @@ const struct plumb_cli_command plumb_cmd_record = {
         "PLUMB_SKIP_FIRST) and wins over it; 'plumb help environment' lists them. PLUMB=0\n"
         "in the environment forbids recording and wins over everything.\n"
         "\n"
-        "SIGTERM and SIGHUP are passed on to the program; SIGINT and SIGQUIT reach it\n"
-        "from the terminal. A run that was killed is recovered. If nothing was recorded,\n"
-        "the reason and the cure are printed on standard error.",
+        "SIGINT, SIGQUIT, SIGTERM and SIGHUP are passed on to the program, as strace\n"
+        "does; those of the terminal reach it by themselves, and only once. The exit\n"
+        "status is the program's. A run that was killed is recovered. If nothing was\n"
+        "recorded, the reason and the cure are printed on standard error.",
     .examples = "plumb record -- ./prog --steps 20\n"
                 "plumb record --skip-first 3 --pipeline decoder -- ./prog\n"
                 "plumb record --run-dir out/run1 -- python3 pipeline.py\n"

@@ -29,6 +29,15 @@ static void pass_on(int signal)
     errno = saved;
 }
 
+/* SIGINT and SIGQUIT of the terminal come from the kernel, which sends them to the program too: a
+ * second one ends programs that clean up at the first. Another process sent it to this one. */
+static void pass_on_if_sent(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code <= 0)
+        pass_on(signal);
+}
+
 enum { SIGNALS = 4 };
 static const int handled[SIGNALS] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
@@ -46,8 +55,11 @@ static void take_signals(struct dispositions *d, bool whole)
         sigaddset(&block, handled[i]);
     sigprocmask(SIG_BLOCK, &block, &d->mask);
     for (int i = 0; i < SIGNALS; i++) {
-        struct sigaction action = {.sa_handler = i < 2 && !whole ? SIG_IGN : pass_on,
-                                   .sa_flags = SA_RESTART};
+        struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+        if (i < 2 && !whole) {
+            action.sa_sigaction = pass_on_if_sent;
+            action.sa_flags |= SA_SIGINFO;
+        }
         sigemptyset(&action.sa_mask);
         sigaction(handled[i], NULL, &d->before[i]);
         if (d->before[i].sa_handler != SIG_IGN) /* nohup: stays ignored, here and in the child */

@@ -17,8 +17,8 @@ struct plumb_launch {
                             none */
     const char *log;     /* PLUMB_RECORD_LOG of the program; NULL: none */
     bool stdout_to_stderr;
-    bool whole;       /* the program is a part of this one: SIGINT and SIGQUIT are passed on too,
-                         and it is killed when this process dies */
+    bool whole;       /* the program is a part of this one: SIGINT and SIGQUIT of the terminal are
+                         passed on too, and it is killed when this process dies */
     double timeout_s; /* the program is killed then; 0: never */
 };
 struct plumb_launched {
@@ -27,8 +27,9 @@ struct plumb_launched {
     int exec_error; /* errno when it could not be started; 0 */
     bool timed_out;
 };
-/* Waits for the program. SIGINT and SIGQUIT are left to it (the terminal sends them to both);
- * SIGTERM and SIGHUP are passed on. False: no process could be made, errno says why. */
+/* Waits for the program. Signals that would end this process are passed on: SIGTERM, SIGHUP, and
+ * SIGINT and SIGQUIT unless they come from the terminal, which sends them to both. False:
+ * no process could be made, errno says why. */
 bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how);
 
 /* The log: each process that loaded libplumb appends a line when it loads it ("load PID 0 0 -"),

@@ -123,24 +123,85 @@ has err.txt 'was ended by signal 9' 'recovered 160 samples of 3 nodes (open span
 expect 'crashed' 139 record --run-dir crashed -- ./linked signal 11
 [ -f crashed/timing.json ] || fail 'the crashed run was not recovered'
 
-# SIGTERM to plumb reaches the program, and its end is reported; SIGINT and SIGQUIT do not end plumb.
+# Signals to plumb alone reach the program, and its end is reported. (The shell has background commands ignore SIGINT.)
 mkfifo gate said
-for signal in TERM:143 HUP:129; do
+for signal in TERM:143 HUP:129 INT:130 QUIT:131; do
     expected=${signal#*:}
     signal=${signal%:*}
     name="signal $signal"
-    "$PLUMB_BIN" record -- ./bare wait <gate >said 2>err.txt &
+    env --default-signal=INT,QUIT "$PLUMB_BIN" record -- ./bare wait <gate >said 2>err.txt &
     pid=$!
     exec 3>gate
     read -r line <said
     [ "$line" = waiting ] || fail "$name: it said '$line'"
-    kill -INT $pid
-    kill -QUIT $pid
     kill -$signal $pid
     wait $pid
     status=$?
     exec 3>&-
     [ $status = "$expected" ] || fail "$name: status $status, not $expected"
+done
+
+# A program that handles SIGINT: its status. From a terminal the signal comes once; nohup's commands never get it.
+cat >counts.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t count;
+
+static void interrupted(int signal)
+{
+    (void)signal;
+    count = count + 1;
+    (void)!write(1, "got\n", 4);
+}
+
+static void end(int signal)
+{
+    (void)signal;
+    _exit(10 + count);
+}
+
+int main(void)
+{
+    signal(SIGTERM, end);
+    if (signal(SIGINT, interrupted) == SIG_IGN)
+        signal(SIGINT, SIG_IGN);
+    (void)!write(1, "waiting\n", 8);
+    for (;;)
+        pause();
+}
+C
+$CC -std=gnu11 -Wall -Wextra counts.c -o counts || fail 'the program that counts is not built'
+cat >terminal.py <<'END'
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "record", "--", "./counts"])
+def wait_for(word):
+    text = b""
+    while word not in text:
+        text += os.read(terminal, 1000)
+wait_for(b"waiting")
+os.write(terminal, b"\x03")
+wait_for(b"got")
+os.kill(pid, 15)  # its handlers run in the order of their numbers: a second SIGINT would come first
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+[ "$(/usr/bin/python3 terminal.py "$PLUMB_BIN")" = 11 ] || fail 'a terminal does not interrupt the program once'
+for kind in default:11 ignore:10; do
+    expected=${kind#*:}
+    env --${kind%:*}-signal=INT "$PLUMB_BIN" record -- ./counts >said 2>err.txt &
+    pid=$!
+    exec 3<said
+    read -r line <&3
+    kill -INT $pid
+    [ "$expected" = 10 ] || read -r line <&3
+    kill -TERM $pid
+    wait $pid
+    status=$?
+    exec 3<&-
+    [ $status = "$expected" ] || fail "$kind: status $status, not $expected"
 done
 
 left=$(find "$TMPDIR" -name 'plumb-record-*')
