@@ -91,6 +91,35 @@ static void every_element_type_has_inputs(void **state)
     }
 }
 
+/* Files of other tools may have bounds that no integer has: 0 and 3 are outside of these. */
+static void integers_never_leave_the_recorded_range(void **state)
+{
+    static const char *const types[] = {"int8", "int32", "int64", "uint8", "uint32", "uint64"};
+    static const int64_t many[] = {1000, -1};
+    struct plumb_signature_stats stats = {1000, 0, 0, 0, 0.4, 2.6, 1.5, 0.7};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct plumb_signature s;
+        struct plumb_inputs inputs;
+        uint64_t seen[4] = {0};
+        plumb_signature_init(&s);
+        struct plumb_signature_item item = {"x", fixture_tensor_of(&s, many, types[i], "cpu", -1)};
+        struct plumb_signature_stage stage = stage_of(&item, 1);
+        item.value.is.tensor->stats = &stats;
+        make(&inputs, &stage, 1);
+        struct plumb_view view = view_of(&inputs.at[0].value);
+        for (size_t at = 0; at < 1000; at++) {
+            uint64_t value = 0; /* of so small a number, whatever its sign */
+            memcpy(&value, (const char *)view.data + at * (view.bytes / 1000), view.bytes / 1000);
+            assert_in_range(value, 1, 2);
+            seen[value]++;
+        }
+        assert_true(seen[1] > 0 && seen[2] > 0);
+        plumb_inputs_fini(&inputs);
+        plumb_signature_fini(&s);
+    }
+}
+
 static void names_and_stages_have_values_of_their_own(void **state)
 {
     struct plumb_signature s;
@@ -301,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_element_type_has_inputs),
+        cmocka_unit_test(integers_never_leave_the_recorded_range),
         cmocka_unit_test(names_and_stages_have_values_of_their_own),
         cmocka_unit_test(the_values_of_a_seed_are_fixed),
         cmocka_unit_test(strides_lie_as_recorded_in_a_larger_allocation),
