@@ -63,7 +63,23 @@ recorded()
     jq -e . "recorded.$1/$1_rank0.breakdown.json" >/dev/null
 }
 
-# alone STAGE STEPS NODE COUNT: runs it three times, after the warm-up; COUNT is how often NODE is in the trace
+# breakdown STAGE NODE COUNT KINDS: of three runs: NODE as an operator, and so many primitives of oneDNN of each kind
+# as the model has, whichever implementation the processor gets. No time counts twice. Reorders depend on the processor.
+breakdown()
+{
+    jq -e --arg stage "$1" --arg node "$2" --argjson count "$3" --argjson kinds "$4" '.name == $stage and .threads == 1 and
+        any(.top_ops[]; .name == $node and .count == $count) and
+        any(.top_ops[]; .name == "bench" and .count == 3) and
+        ([.top_kernels[] | select(.name | startswith("reorder") | not)] | group_by(.name | split(" ")[0]) |
+            map({(.[0].name | split(" ")[0]): (map(.count) | add)}) | add // {}) == $kinds and
+        all(.top_kernels[]; .stage == $stage and .cuda_ms == null and .cpu_ms == .ms) and
+        .launches == ([.top_kernels[].count] | add // 0) and
+        (.total_kernel_time_ms > 0) == ($kinds != {}) and
+        .total_op_time_ms + .total_kernel_time_ms <= .wall_ms + 0.01 * (.num_ops + .num_kernels)' \
+        "run/$1-alone_breakdown.json" >/dev/null || fail "$1: breakdown: $(cat "run/$1-alone_breakdown.json")"
+}
+
+# alone STAGE STEPS NODE COUNT KINDS: runs it three times, after the warm-up; COUNT is how often NODE is in the trace
 alone()
 {
     "$PLUMB_BIN" bench --stage "$1" --from "$library" --repeat 3 --suffix=-alone run >out.txt 2>err.txt || {
@@ -79,7 +95,7 @@ alone()
     [ "$(spans "run/$1-alone_trace.json.gz" bench)" = 3 ] || fail "$1: not three runs in the trace"
     [ "$(spans "run/$1-alone_trace.json.gz" "$3")" = "$4" ] ||
         fail "$1: $(spans "run/$1-alone_trace.json.gz" "$3") of $3 in the trace, not $4"
-    jq -e . "run/$1-alone_breakdown.json" >/dev/null || fail "$1: no breakdown"
+    breakdown "$1" "$3" "$4" "$5"
     for compiler in gcc clang clang-14; do
         command -v $compiler >/dev/null || continue
         (built "$1" $compiler) || fail "$1: the program, built by $compiler"
@@ -87,10 +103,10 @@ alone()
     recorded "$1" "$3" "$(($4 * 2 / 3))" || fail "$1: the program, recorded: $(cat recorded.txt)"
 }
 
-alone text_encode -1 text_encode 3
-alone denoise 4 denoise_step 3
-alone vae_decode -1 vae_decode 3
-alone to_video -1 to_video 3
+alone text_encode -1 text_encode 3 '{"matmul": 72, "layer_normalization": 30, "softmax": 12}'
+alone denoise 4 denoise_step 3 '{"matmul": 468, "layer_normalization": 114, "softmax": 72}'
+alone vae_decode -1 vae_decode 3 '{"convolution": 33, "layer_normalization": 21, "eltwise": 21, "resampling": 9}'
+alone to_video -1 to_video 3 '{}'
 jq -e '.plumb.pipeline | .node == "to_video" and .count == 1' run/bench-alone.json >/dev/null ||
     fail "to_video: $(jq -c .plumb.pipeline run/bench-alone.json)"
 
