@@ -31,6 +31,12 @@ struct plumb_cli_bench_shared {
 #define PLUMB_CLI_BENCH_TIMES "times"
 #define PLUMB_CLI_BENCH_RUN "run" /* the recording */
 
+/* bench_options.c: the command's options, of which two are done instead of running a stage. */
+enum { PLUMB_CLI_BENCH_LIST = 2, PLUMB_CLI_BENCH_AGGREGATE = 3 };
+extern const struct plumb_cli_option plumb_cli_bench_options[];
+/* Takes option `option` of that table; one of the two goes to `instead`. False after a message. */
+bool plumb_cli_bench_take(struct plumb_cli_bench *b, int *instead, int option, const char *value);
+
 /* bench_tables.c: what runs no stage. Each prints, and returns the exit status. */
 int plumb_cli_bench_list(const char *signature);
 int plumb_cli_bench_aggregate(char **files, int count, const char *format);
