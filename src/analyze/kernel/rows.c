@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "read/trace/ids.h"
 
-enum { DIFFERS = UINT32_MAX };
+static const uint32_t DIFFERS = UINT32_MAX; /* too large for an enumerator of C11 */
 
 /* Keys of args, or UINT32_MAX. Args of nested values have keys such as "grid[0]". */
 struct keys {

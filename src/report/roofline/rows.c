@@ -91,8 +91,8 @@ static void put_why(struct plumb_buf *out, enum plumb_roof_why why)
         [PLUMB_ROOF_NO_FLOPS] = "the operations are not recorded, so arithmetic may limit or not",
         [PLUMB_ROOF_NO_TYPE] = "no element type is recorded: attach an argument named dtype",
         [PLUMB_ROOF_NO_PEAK] = "this machine has no measured peak for the type",
-        [PLUMB_ROOF_CACHED] = "faster than memory: the bytes came from caches, whose bandwidth is "
-                              "not measured",
+        [PLUMB_ROOF_CACHED] = ("faster than memory: the bytes came from caches, whose bandwidth is "
+                               "not measured"),
         [PLUMB_ROOF_NO_TIME] = "its time is 0",
     };
     if (why != PLUMB_ROOF_NONE)
