@@ -104,6 +104,13 @@ static int put_run(struct plumb_buf *out, const struct plumb_mfu *m, const char 
         known ? plumb_deep_open_trace(&deep, run, err) : plumb_deep_open(&deep, run, NULL, err);
     if (rc < 0)
         return rc;
+    if (!plumb_deep_trace(deep)) { /* a run with counters alone opens too */
+        plumb_deep_close(deep);
+        return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
+                          "%s%s%s has no trace, so there are no operations to add up: record with "
+                          "PLUMB_TRACE=1",
+                          run ? "'" : "the newest run", run ? run : "", run ? "'" : "");
+    }
     struct plumb_utilisation u = {.t = plumb_trace_table(plumb_deep_trace(deep)),
                                   .path = plumb_trace_path(plumb_deep_trace(deep)),
                                   .mfu = m,

@@ -53,6 +53,11 @@ jq -e '.counters as $c | ($c.stages | map({key: .stage, value: .}) | from_entrie
 expect "no picture" 2 "$PLUMB_BIN" deep --format svg run
 has err.txt 'has no trace, so there are no kernels'
 
+expect 'no report' 2 "$PLUMB_BIN" deep --report md run
+has err.txt 'has no trace, so there are no kernels'
+expect 'no utilisation' 2 "$PLUMB_BIN" deep --mfu run run
+has err.txt "'run' has no trace, so there are no operations to add up"
+
 # 2. With a trace that has no kernels the peaks are there too; a kernel that is asked for is still not found.
 mkdir -p cache/plumb
 PLUMB_QUIET='' expect "peaks" 0 "$PLUMB_BIN" deep --peaks

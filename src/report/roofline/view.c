@@ -175,7 +175,7 @@ static put_fn format_of(const struct plumb_roofline_view *view)
                    {"svg", plumb_roofline_svg}};
     const char *wanted = view->format ? view->format : "text";
     if (view->report)
-        return view->t && strcmp(wanted, "md") == 0 ? plumb_roofline_report : NULL;
+        return strcmp(wanted, "md") == 0 ? plumb_roofline_report : NULL;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i].name, wanted) == 0)
             return formats[i].put;
@@ -192,7 +192,9 @@ int plumb_roofline_render(struct plumb_buf *out, const struct plumb_roofline_vie
         return plumb_fail(err, PLUMB_ERR_ARG, "%s has no format '%s': %s",
                           view->report ? "the report on a kernel" : "a roofline",
                           view->format ? view->format : "text",
-                          view->report ? "md, of a recording" : "text, json, csv, md, svg");
+                          view->report ? "md" : "text, json, csv, md, svg");
+    if (!view->t && view->report && !plumb_roofline_has_counters(view))
+        return plumb_fail(err, PLUMB_ERR_ARG, "the report on a kernel needs a recording");
     if (!view->t && plumb_roofline_has_counters(view) && draws(view))
         return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
                           "'%s' has no trace, so there are no kernels to show: record with "
