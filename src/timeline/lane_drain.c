@@ -63,10 +63,7 @@ struct plumb_drain_entry {
 
 static const char *name_text(const struct plumb_trace_file *f, uint32_t name)
 {
-    const struct plumb_live_table *t = &f->source.h->lane_names;
-    const struct plumb_live_lane_name *n =
-        name ? plumb_live_element(&f->source, t, name, sizeof *n) : NULL;
-    return n ? plumb_live_text(&f->source, PLUMB_ACQUIRE(n->text_off)) : "?";
+    return plumb_lane_name_text(&f->source, name);
 }
 
 static const char *key_text(const struct plumb_trace_file *f, uint32_t id)
@@ -359,42 +356,15 @@ static void put_entry(struct plumb_drain_lane *l, const struct plumb_drain_entry
     }
 }
 
-/* The text of the event's argument; NULL: it has none of this name. */
-static const char *text_arg(const struct plumb_drain_lane *l, const struct plumb_live_event *v,
-                            const char *key)
-{
-    for (uint32_t i = 0; i < v->args && i < PLUMB_EVENT_ARGS; i++) {
-        uint64_t position = v->seq + i / PLUMB_LANE_ARGS; /* seq is its own + 1 */
-        const struct plumb_live_event_args *from = &l->slots[position & (l->live->slots - 1)].args;
-        uint32_t k = i % PLUMB_LANE_ARGS;
-        if (from->arg[k].type == 3 && strcmp(name_text(l->file, from->arg[k].key), key) == 0)
-            return name_text(l->file, (uint32_t)from->arg[k].value);
-    }
-    return NULL;
-}
-
 static void pass_on(const struct plumb_lane_drain *d, const struct plumb_drain_lane *l,
                     const struct plumb_drain_entry *x)
 {
-    const struct plumb_live_event *v = x->event;
-    const struct plumb_live_view *s = &l->file->source;
-    struct plumb_lane_work work = {.flow = v->flow,
-                                   .begin_ns = x->begin,
-                                   .end_ns = x->end,
-                                   .name_id = v->name,
-                                   .node = v->node,
-                                   .lane_id = (uint32_t)(l - d->lanes),
-                                   .tid = v->tid,
-                                   .step = v->step,
-                                   .host = l->live->kind == PLUMB_LANE_OF_HOST};
-    if (!d->also || !v->flow || v->kind != PLUMB_EVENT_SPAN ||
-        l->live->kind == PLUMB_LANE_OF_VALUES)
+    struct plumb_lane_work work;
+    if (!d->also || !plumb_lane_work_of(&work, &l->file->source, l->live, l->slots, x->event))
         return;
-    work.name = v->name ? name_text(l->file, v->name) : plumb_live_node_name(s, v->node);
-    work.lane = plumb_live_text(s, l->live->name_off);
-    work.device = plumb_live_text(s, l->live->device_off);
-    work.grid = text_arg(l, v, "grid");
-    work.shape = text_arg(l, v, "shapes");
+    work.begin_ns = x->begin;
+    work.end_ns = x->end;
+    work.lane_id = (uint32_t)(l - d->lanes);
     d->also(d->also_arg, &work);
 }
 

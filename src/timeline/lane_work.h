@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "live/view.h"
+
 /* Texts belong to the mapping. */
 struct plumb_lane_work {
     uint64_t flow; /* of its launch; never 0 */
@@ -20,5 +22,13 @@ struct plumb_lane_work {
     int32_t step;              /* -1: none */
     bool host;                 /* on the thread that called it */
 };
+
+/* Returns the text of a lane name; "?": there is none. */
+const char *plumb_lane_name_text(const struct plumb_live_view *s, uint32_t name);
+/* Sets all but the times and `lane_id`. False: the event is not a piece of work whose launch is
+ * known. `slots`: the lane's queue, or a copy. */
+bool plumb_lane_work_of(struct plumb_lane_work *out, const struct plumb_live_view *s,
+                        const struct plumb_live_lane *lane, const union plumb_live_slot *slots,
+                        const struct plumb_live_event *event);
 
 #endif
