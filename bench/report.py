@@ -114,6 +114,11 @@ ROWS = [
         ("perfetto_read_mb_s", "reading it into tables", "MB/s", AtLeast(200)),
         ("perfetto_read_rss_x_file", "memory that this needs, times the file", "x", 10.0),
     ]),
+    ("Gates", [
+        ("gate_false_alarm_pct", "answers about unchanged code, of 200 measurements in turn, that are alarms", "%", 1.0),
+        ("gate_found_pct", "answers about code that is 5 % slower that find it", "%", AtLeast(95)),
+        ("gate_inconclusive_pct", "no answer", "%", 30.0),
+    ]),
     ("Comparisons", [
         ("compare_false_alarm_pct", "relabellings of the same runs, 5 and 5, that exit 1", "%", 2.0),
         ("compare_found_pct", "one node 5 % slower, 10 and 10 runs: found", "%", AtLeast(90)),

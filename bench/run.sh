@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation decode torch memory collect malloc opencl onednn trace read jsonl export diverge compare peers uftrace t2v stage"
+all="machine payload span traced snapshot signature activation decode torch memory collect malloc opencl onednn trace read jsonl export diverge compare gate peers uftrace t2v stage"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -46,7 +46,7 @@ how() {
     machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) echo "own $1 1" ;;
     payload | span | traced) echo "own $1 5" ;;
     activation) echo "own $1 9" ;;
-    opencl | onednn | torch | export | diverge | compare | peers | uftrace | t2v | stage) echo "run_$1" ;;
+    opencl | onednn | torch | export | diverge | compare | gate | peers | uftrace | t2v | stage) echo "run_$1" ;;
     *) return 1 ;;
     esac
 }
@@ -140,6 +140,11 @@ run_diverge() {
 run_compare() {
     echo "plumb compare, on runs of compare_host"
     "$here/compare.py" "$build/bin/plumb" "$build/bench/compare_host" --json "$tmp/compare.json" --tmp "$tmp" $quick
+}
+
+run_gate() {
+    echo "plumb gate, on times of gate_host"
+    "$here/gate.py" "$build/bin/plumb" "$build/bench/gate_host" --json "$tmp/gate.json" --tmp "$tmp" $quick
 }
 
 # Nine processes, as for the activations.
