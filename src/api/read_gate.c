@@ -9,6 +9,7 @@
 
 #include "analyze/gate/crossover.h"
 #include "analyze/gate/gate.h"
+#include "api/read_gate.h"
 #include "api/read_report.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -165,8 +166,8 @@ static int add_run(plumb_gate_report *gate, uint32_t side, const char *path, plu
         rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' still records: a gate waits for its end",
                         path ? path : "latest");
     else
-        rc = plumb_gate_take_run(&gate->gate, side_of(side), &load->timing, path ? path : "latest",
-                                 err);
+        rc = plumb_gate_take_run(&gate->gate, side_of(side), &load->timing,
+                                 plumb_report_path(report), err);
     plumb_report_close(report);
     return rc;
 }
@@ -444,12 +445,28 @@ static uint32_t status_of(enum plumb_gate_verdict verdict)
                                                 : PLUMB_GATE_STATUS_PASS;
 }
 
+/* A first run has no history: a rule that needs one then says so. */
+static int find_baselines(plumb_gate_report *gate, plumb_error *err)
+{
+    plumb_error why = {0, ""};
+    bool needed = false;
+    int rc;
+    for (size_t i = 0; i < gate->rules.count; i++)
+        needed |=
+            gate->rules.rules[i].compares && gate->rules.rules[i].old == PLUMB_GATE_OLD_HISTORY;
+    rc = needed ? plumb_gate_find_baselines(&gate->gate, gate->history, &why) : PLUMB_OK;
+    if (rc < 0 && rc != PLUMB_ERR_NOT_FOUND)
+        return plumb_fail(err, rc, "%s", why.message);
+    return PLUMB_OK;
+}
+
 int plumb_gate_decide(plumb_gate_result *out, plumb_gate_report *gate, plumb_error *err)
 {
     struct timespec now;
     size_t size = out->size;
     int rc = check_open(gate, PLUMB_GATE_RESULT_NEW, err);
-    if (rc < 0 || (rc = plumb_gate_evaluate(&gate->gate, err)) < 0)
+    if (rc < 0 || (rc = find_baselines(gate, err)) < 0 ||
+        (rc = plumb_gate_evaluate(&gate->gate, err)) < 0)
         return rc;
     clock_gettime(CLOCK_REALTIME, &now);
     gate->decided_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
