@@ -186,6 +186,31 @@ static void scalars_strings_and_lists_come_back(void **state)
     plumb_inputs_fini(&inputs);
 }
 
+static void one_call_of(const char *stage)
+{
+    plumb_span span = plumb_begin_with(plumb_node_get(stage), PLUMB_POINT_STAGE);
+    plumb_stage_input_value(span, "name", plumb_value_str(stage));
+    plumb_end(span);
+}
+
+/* Their files would have one name if what is not allowed in one were merely replaced. */
+static void stages_with_similar_names_have_files_of_their_own(void **state)
+{
+    static const char *const names[] = {"a/b", "a_b", "a\nb"};
+    struct plumb_inputs inputs;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        capture_start(names[i]);
+        for (int k = 0; k < 3; k++)
+            one_call_of(names[k]);
+        capture_finish();
+        assert_int_equal(capture_has("a_b.inputs.safetensors"), i == 1);
+        capture_read(&inputs, names[i]);
+        assert_string_equal(capture_input(&inputs, "name")->as.str, names[i]);
+        plumb_inputs_fini(&inputs);
+    }
+}
+
 static void what_changes_after_the_call_is_kept_as_it_was(void **state)
 {
     float data[3] = {1, 2, 3}, before[3] = {1, 2, 3};
@@ -682,6 +707,7 @@ int main(void)
         CASE(every_element_type_comes_back_bit_by_bit),
         CASE(shapes_and_strides_come_back),
         CASE(scalars_strings_and_lists_come_back),
+        CASE(stages_with_similar_names_have_files_of_their_own),
         CASE(what_changes_after_the_call_is_kept_as_it_was),
         CASE(a_step_has_what_the_loop_names_and_the_rest_of_the_call),
         CASE(a_whole_call_has_its_own_inputs_and_the_first_of_the_loop),
