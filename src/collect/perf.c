@@ -124,8 +124,8 @@ static void read_for(struct plumb_perf_thread *p)
 static void serve(const struct plumb_thread *th, bool looks)
 {
     struct plumb_perf_thread *p = PLUMB_ACQUIRE(th->perf);
-    uint32_t state =
-        p && p->pid == (uint32_t)perf.pid ? PLUMB_ACQUIRE(p->state) : PLUMB_PERF_CLOSED;
+    uint32_t state = p && PLUMB_ACQUIRE(p->pid) == (uint32_t)perf.pid ? PLUMB_ACQUIRE(p->state)
+                                                                      : PLUMB_PERF_CLOSED;
     if (state == PLUMB_PERF_WANTED)
         open_for(p);
     else if (state == PLUMB_PERF_OPEN && looks && plumb_thread_is_gone(th))
@@ -146,7 +146,7 @@ static void close_all(void)
     uint64_t until = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + LEAVE_NS;
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         struct plumb_perf_thread *p = PLUMB_ACQUIRE(th->perf);
-        if (p && p->pid == (uint32_t)perf.pid && plumb_thread_await(th, until))
+        if (p && PLUMB_ACQUIRE(p->pid) == (uint32_t)perf.pid && plumb_thread_await(th, until))
             close_for(p, PLUMB_ACQUIRE(p->state));
     }
 }

@@ -176,9 +176,47 @@ static void a_name_of_a_kind_reads_back(void **state)
     assert_null(plumb_count_kind_name(0));
 }
 
+static void counters_of_stages_are_counts_where_they_are_exact(void **state)
+{
+    struct plumb_timing_node nodes[] = {{.pipeline = "p", .phase = "inference", .name = "a"},
+                                        {.pipeline = "p", .phase = "inference", .name = "b"}};
+    struct plumb_timing_counted counted[] = {
+        {.node = 0,
+         .runs = 3,
+         .counter = {[PLUMB_PERF_MINOR_FAULTS] = {40, 3, 0, 0, 0},
+                     [PLUMB_PERF_MAJOR_FAULTS] = {2, 3, 0, 0, 0},
+                     [PLUMB_PERF_INSTRUCTIONS] = {900, 3, 0, 5, 5}}},
+        {.node = 1,
+         .runs = 3,
+         .counter = {[PLUMB_PERF_MINOR_FAULTS] = {40, 2, 0, 0, 0}, /* absent in one run */
+                     [PLUMB_PERF_MAJOR_FAULTS] = {2, 3, 0, 0, 0},
+                     [PLUMB_PERF_INSTRUCTIONS] = {900, 3, 1, 5, 3}}},
+        {.node = 0, .kernel = "conv", .runs = 3},
+    };
+    struct plumb_count_rows rows;
+    struct plumb_timing t;
+    (void)state;
+    plumb_timing_init(&t);
+    t.nodes = nodes;
+    t.node_count = 2;
+    t.perf.rows = counted;
+    t.perf.row_count = 3;
+    t.perf.state[PLUMB_PERF_INSTRUCTIONS] = PLUMB_COUNTER_THERE;
+    assert_int_equal(plumb_count_rows_init(&rows, &t, NULL), PLUMB_OK);
+    assert_int_equal(rows.count, 2);
+    check(&rows.rows[0], "a", -1, "page_faults", "", 3, 42);
+    check(&rows.rows[1], "a", -1, "instructions", "", 3, 900);
+    plumb_count_rows_fini(&rows);
+    t.perf.state[PLUMB_PERF_INSTRUCTIONS] = PLUMB_COUNTER_SIMULATED;
+    assert_int_equal(plumb_count_rows_init(&rows, &t, NULL), PLUMB_OK);
+    assert_int_equal(rows.count, 1);
+    plumb_count_rows_fini(&rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_of_stages_are_counts_where_they_are_exact),
         cmocka_unit_test(steps_add_up_to_the_run),
         cmocka_unit_test(a_user_count_is_in_the_run_once),
         cmocka_unit_test(runs_of_the_node_stand_next_to_its_counts),

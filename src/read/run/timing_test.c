@@ -50,6 +50,24 @@ static void what_was_written_reads_back_exactly(void **state)
     fixture_golden(&t);
     t.nodes[0].host.ns.sq_hi = UINT64_MAX;
     t.nodes[0].host.ns.total = UINT64_MAX;
+    struct plumb_timing_counted rows[] = {
+        {.node = 0,
+         .runs = 3,
+         .counter = {[PLUMB_PERF_MINOR_FAULTS] = {0, 3, 0, 0, 0},
+                     [PLUMB_PERF_CYCLES] = {UINT64_MAX, 2, 1, 9, 7}}},
+        {.node = 0,
+         .kernel = "conv",
+         .runs = 2,
+         .counter = {[PLUMB_PERF_INSTRUCTIONS] = {12, 2, 0, 5, 5}}},
+        {.node = PLUMB_TIMING_NONE, .kernel = "(other)", .runs = 1},
+    };
+    t.perf.on = true;
+    t.perf.threads_refused = 4;
+    t.perf.state[PLUMB_PERF_CYCLES] = PLUMB_COUNTER_THERE;
+    t.perf.state[PLUMB_PERF_BRANCHES] = PLUMB_COUNTER_ABSENT;
+    t.perf.why[PLUMB_PERF_BRANCHES] = "not here";
+    t.perf.rows = rows;
+    t.perf.row_count = 3;
     assert_reads_back(&t);
     plumb_timing_fini(&t);
     plumb_timing_init(&t);

@@ -25,12 +25,13 @@ static bool is_of(const struct plumb_perf_thread *p, const struct plumb_thread *
 static struct plumb_perf_thread *counters_of(struct plumb_thread *th)
 {
     struct plumb_perf_thread *p = th->perf;
-    if (!p && (p = plumb_pages_map(sizeof *p)) != NULL)
-        PLUMB_RELEASE(th->perf, p);
-    if (p &&
-        p->pid != (uint32_t)plumb_rt.pid) { /* new, or the parent's, whose events are not here */
+    if (p && p->pid != (uint32_t)plumb_rt.pid) { /* the parent's, whose events are not here */
         memset(p, 0, sizeof *p);
+        PLUMB_RELEASE(p->pid, (uint32_t)plumb_rt.pid);
+    }
+    if (!p && (p = plumb_pages_map(sizeof *p)) != NULL) {
         p->pid = (uint32_t)plumb_rt.pid;
+        PLUMB_RELEASE(th->perf, p);
     }
     return p;
 }
@@ -89,7 +90,8 @@ static void ask(struct plumb_perf_thread *p, const struct plumb_thread *th)
     p->slow.known = 0;
     if (!is_open(p, th) || !p->by_fd)
         return;
-    ticket = PLUMB_ADD(p->asked, 1) + 1;
+    /* After the last look at the answer before. */
+    ticket = __atomic_add_fetch(&p->asked, 1, __ATOMIC_RELEASE);
     while (before != ticket && wait_for(&p->answered, before))
         before = PLUMB_ACQUIRE(p->answered);
     if (PLUMB_ACQUIRE(p->answered) == ticket)

@@ -34,8 +34,9 @@ enum { PLUMB_PERF_KERNELS = 8 }; /* open ones inside each other, on a thread */
 /* The counters of a thread. The collector's thread changes the events, but not while they are
  * open and their thread may read them. */
 struct plumb_perf_thread {
-    uint32_t state;                /* enum plumb_perf_opened; atomic */
-    uint32_t pid, tid, generation; /* that the events are for; generation: of the OS threads */
+    uint32_t state; /* enum plumb_perf_opened; atomic */
+    /* That the events are for; `pid` is released, `generation` is that of the OS threads. */
+    uint32_t pid, tid, generation;
     struct plumb_perf_event event[PLUMB_PERF_COUNTERS];
     uint32_t by_page, by_fd;  /* bits: how each open event is read */
     uint32_t opened;          /* how often; atomic: a difference of two openings means nothing */
@@ -72,7 +73,7 @@ extern uint32_t plumb_perf_asks; /* counts what threads have asked for; futex. A
 
 static inline bool plumb_perf_is_on(void)
 {
-    uint32_t pid = PLUMB_LOAD(plumb_perf_pid);
+    uint32_t pid = PLUMB_ACQUIRE(plumb_perf_pid); /* and with it the plan */
     return PLUMB_UNLIKELY(pid) && pid == (uint32_t)plumb_rt.pid;
 }
 
