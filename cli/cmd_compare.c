@@ -26,7 +26,10 @@ enum {
     ANY_PROGRAM,
     ANY_SKIP,
     ANY_END,
-    FORCE
+    FORCE,
+    FILTER_A,
+    FILTER_B,
+    AGGREGATES
 };
 
 static const struct plumb_cli_option options[] = {
@@ -62,6 +65,13 @@ static const struct plumb_cli_option options[] = {
     [ANY_END] = {"any-end", NULL,
                  "compare runs that ended with runs that were killed or still record", false},
     [FORCE] = {"force", NULL, "all of these, and reports of different schemas", false},
+    [FILTER_A] = {"filter-a", "REGEX",
+                  "files of benchmarks: of A only names that match, with '.' in place of the match",
+                  false},
+    [FILTER_B] = {"filter-b", "REGEX", "the same of B: two families of benchmarks, side by side",
+                  false},
+    [AGGREGATES] = {"aggregates", NULL, "files of benchmarks: show only aggregates and tests",
+                    false},
     {NULL, NULL, NULL, false},
 };
 
@@ -73,6 +83,8 @@ struct side {
 struct request {
     plumb_compare_options compare;
     plumb_compare_view view;
+    plumb_benchmarks_options benchmarks;
+    uint32_t given; /* bit i: option i */
     const char *output;
     struct side sides[2];
     struct side bare; /* operands before any --a or --b */
@@ -188,7 +200,18 @@ static void add_run(struct side *side, const char *run)
 
 static bool take(struct request *r, int option, const char *value)
 {
+    if (option != PLUMB_ARGS_OPERAND)
+        r->given |= (uint32_t)1 << option;
     switch (option) {
+    case FILTER_A:
+        r->benchmarks.filter_a = value;
+        return true;
+    case FILTER_B:
+        r->benchmarks.filter_b = value;
+        return true;
+    case AGGREGATES:
+        r->benchmarks.aggregates = 1;
+        return true;
     case PLUMB_ARGS_OPERAND:
         add_run(r->now, value);
         return true;
@@ -341,10 +364,92 @@ out:
     return status;
 }
 
+/* ---- Files of benchmarks
+ * ---------------------------------------------------------------------- */
+
+#define BIT(option) ((uint32_t)1 << (option))
+static const uint32_t of_benchmarks = BIT(FILTER_A) | BIT(FILTER_B) | BIT(AGGREGATES);
+static const uint32_t of_both =
+    BIT(A_SIDE) | BIT(B_SIDE) | BIT(THRESHOLD) | BIT(ALPHA) | BIT(FORMAT) | BIT(OUTPUT);
+
+/* Whether every option that was given is one of `allowed`. */
+static bool only(const struct request *r, uint32_t allowed, const char *why)
+{
+    for (int i = 0; i <= AGGREGATES; i++)
+        if (r->given & BIT(i) & ~allowed) {
+            plumb_cli_usage(&plumb_cmd_compare, "--%s is for %s", options[i].name, why);
+            return false;
+        }
+    return true;
+}
+
+/* Whether the sides are files of benchmarks: 1 they are, 0 they are runs, -1 after a message. */
+static int are_benchmarks(const struct request *r)
+{
+    size_t benchmarks = 0, all = 0;
+    for (int side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)
+        for (size_t i = 0; i < r->sides[side].count; i++, all++)
+            benchmarks += plumb_benchmarks_are(r->sides[side].runs[i]) == 1;
+    if (benchmarks == 0)
+        return only(r, ~of_benchmarks, "files of benchmarks, not for runs") ? 0 : -1;
+    if (benchmarks != all || all != 2)
+        plumb_cli_usage(&plumb_cmd_compare,
+                        "wants two files of benchmarks, or runs alone: %zu of %zu are files of "
+                        "benchmarks",
+                        benchmarks, all);
+    else if (!r->benchmarks.filter_a != !r->benchmarks.filter_b)
+        plumb_cli_usage(&plumb_cmd_compare, "--filter-a and --filter-b come together");
+    else if (only(r, of_both | of_benchmarks, "runs, not for files of benchmarks"))
+        return 1;
+    return -1;
+}
+
+static bool is_input(const struct request *r)
+{
+    return r->output && (plumb_cli_is_run(r->sides[PLUMB_SIDE_A].runs[0], r->output) ||
+                         plumb_cli_is_run(r->sides[PLUMB_SIDE_B].runs[0], r->output));
+}
+
+static int work_benchmarks(struct request *r)
+{
+    plumb_compare_result result = {.size = sizeof result};
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    r->benchmarks.format = r->view.format;
+    r->benchmarks.threshold_percent = r->compare.threshold_percent;
+    r->benchmarks.alpha = r->compare.alpha;
+    if (is_input(r)) {
+        plumb_cli_say(&plumb_cmd_compare,
+                      "'%s' is one of the files compared: give --output another name", r->output);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    if (plumb_benchmarks_compare(&text, &result, r->sides[PLUMB_SIDE_A].runs[0],
+                                 r->sides[PLUMB_SIDE_B].runs[0], &r->benchmarks, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_compare, "%s", err.message);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    bool done = plumb_cli_output(&plumb_cmd_compare, r->output, text);
+    plumb_read_free(text);
+    return !done ? PLUMB_EXIT_TROUBLE : result.worse > 0 ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
+}
+
+static int dispatch(struct request *r)
+{
+    switch (are_benchmarks(r)) {
+    case 1:
+        return work_benchmarks(r);
+    case 0:
+        return work(r);
+    default:
+        return PLUMB_EXIT_TROUBLE;
+    }
+}
+
 static int run(int argc, char **argv)
 {
     struct request r = {.compare = plumb_compare_options_default(),
-                        .view = plumb_compare_view_default()};
+                        .view = plumb_compare_view_default(),
+                        .benchmarks = plumb_benchmarks_options_default()};
     struct side *sides[] = {&r.sides[PLUMB_SIDE_A], &r.sides[PLUMB_SIDE_B], &r.bare};
     enum { SIDES = sizeof sides / sizeof *sides };
     int status = PLUMB_EXIT_TROUBLE;
@@ -355,7 +460,7 @@ static int run(int argc, char **argv)
     if (!memory)
         plumb_cli_say(&plumb_cmd_compare, "out of memory");
     else if (option == PLUMB_ARGS_END)
-        status = work(&r);
+        status = dispatch(&r);
     else
         status = plumb_cli_args_status(option);
     for (size_t i = 0; i < SIDES; i++)
@@ -380,12 +485,17 @@ const struct plumb_cli_command plumb_cmd_compare = {
         "(Holm's step-down by relabelling the runs); otherwise it is 'unclear'. With\n"
         "fewer runs the threshold alone decides, and the output says so.\n"
         "\n"
+        "Two files of google/benchmark, as bench.json of plumb bench, are compared as its\n"
+        "tools/compare.py does, with the rank test of Mann and Whitney; --threshold and\n"
+        "--alpha (0.05) then say what is worse by the median of the real time.\n"
+        "\n"
         "The programs may differ, as run_O2 and run_O3; a note names both. Runs that\n"
         "differ in machine, names of pipelines, skip_first_n or the way they ended are\n"
         "refused, unless --any-... allows it; the output then names the difference.",
     .examples = "plumb compare old new                     # two runs, or two folders of runs\n"
                 "plumb compare --threshold 10 A B          # only differences above 10 %\n"
                 "plumb compare --by self --sort delta A B  # which node costs more by itself?\n"
+                "plumb compare old/bench.json new/bench.json\n"
                 "plumb compare --fold --unit us A B        # layer.0 to layer.79 as layer.*\n"
                 "plumb compare --node 'attn|rope' A B      # a change of these nodes only\n"
                 "plumb compare --a old/* --b new/* --format md -o change.md",

@@ -53,7 +53,7 @@ _plumb() {
         esac
         ;;
     compare)
-        words='--a --b --threshold --alpha --min-delta --by --sort --top --wide --unit --node --depth --fold --format --output --any-machine --any-program --any-skip --any-end --force --help'
+        words='--a --b --threshold --alpha --min-delta --by --sort --top --wide --unit --node --depth --fold --format --output --any-machine --any-program --any-skip --any-end --force --filter-a --filter-b --aggregates --help'
         names=$(_plumb_runs)
         case $previous in
         --by) COMPREPLY=($(compgen -W 'p50 min mean total self p95 device' -- "$current")); return ;;

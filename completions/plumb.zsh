@@ -172,6 +172,9 @@ _plumb() {
         '--any-skip[compare runs that skipped different numbers of samples]' \
         '--any-end[compare runs that ended with runs that were killed or still record]' \
         '--force[all of these, and reports of different schemas]' \
+        '--filter-a=[files of benchmarks: of A only names that match, with '\''.'\'' in place of the match]:REGEX:' \
+        '--filter-b=[the same of B: two families of benchmarks, side by side]:REGEX:' \
+        '--aggregates[files of benchmarks: show only aggregates and tests]' \
         '--help[show this text]' \
         '*:run:_plumb_runs'
         ;;

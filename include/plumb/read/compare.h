@@ -118,6 +118,41 @@ PLUMB_API int plumb_comparison_remarks(char **out, const plumb_comparison *compa
 PLUMB_API const char *plumb_comparison_run(const plumb_comparison *comparison, uint32_t side,
                                            size_t i);
 
+/* ---- Files of benchmarks
+ * ---------------------------------------------------------------------- */
+
+typedef struct plumb_benchmarks_options {
+    size_t size;              /* sizeof(plumb_benchmarks_options) */
+    const char *format;       /* "text", "json", "csv" or "md"; NULL: text */
+    const char *filter_a;     /* extended regular expressions: only benchmarks whose names match, */
+    const char *filter_b;     /* with '.' in place of what matches; NULL: all */
+    double threshold_percent; /* 0: 5; below 0: any difference */
+    double alpha;             /* upper limit of p, between 0 and 1; 0: 0.05 */
+    uint32_t aggregates;      /* 1: only aggregates and tests are shown */
+    uint32_t reserved;
+} plumb_benchmarks_options;
+
+/* Returns options with every field at its default. */
+static inline plumb_benchmarks_options plumb_benchmarks_options_default(void)
+{
+    plumb_benchmarks_options o = {sizeof(plumb_benchmarks_options), NULL, NULL, NULL, 0, 0, 0, 0};
+    return o;
+}
+
+/* Returns 1 if `path` is a file of google/benchmark, as bench.json is one. Reads the file. */
+PLUMB_API int plumb_benchmarks_are(const char *path);
+/* Compares the file `a` with the file `b`, and renders the comparison without a newline at its end:
+ * the lines of google/benchmark's tools/compare.py, and what is worse, better or unclear.
+ * Benchmarks of one name and time unit are paired; from two repetitions a side on they are tested
+ * by Mann-Whitney. A benchmark is worse if the median of its real time grew by more than the
+ * threshold and p is at most alpha; with too few repetitions for so small a p the threshold alone
+ * decides. `result` may be NULL; its size is set by the caller.
+ *   errors  PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO: a file cannot be read; PLUMB_ERR_FORMAT: it has no
+ *           benchmarks, or none is in both; PLUMB_ERR_ARG: a filter is not a regular expression */
+PLUMB_API int plumb_benchmarks_compare(char **out, plumb_compare_result *result, const char *a,
+                                       const char *b, const plumb_benchmarks_options *options,
+                                       plumb_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -130,8 +130,9 @@ static void put_combination(struct plumb_buf *out, json params, size_t at)
 
 static void add_values(struct file *f, const char *name, json values, json params)
 {
-    if (plumb_json_count(params) == 0) {
-        add_value(f, name, "default", real_of(plumb_json_at(values, 0)));
+    if (plumb_json_is_number(values) || plumb_json_count(params) == 0) {
+        add_value(f, name, "default",
+                  real_of(plumb_json_is_number(values) ? values : plumb_json_at(values, 0)));
         return;
     }
     for (size_t i = 0; i < plumb_json_count(values); i++) {
