@@ -39,8 +39,11 @@ int main(int argc, char **argv)
 {
     extra = argc > 1 ? argv[1] : "";
     PLUMB_STAGE(decode, "decode");
+    /* Only said to be allocated. */
+    plumb_mem_alloc("gpu", "pool", &extra, strcmp(extra, "grow") == 0 ? 7823000000u : 2955000000u);
     for (int i = 0; i < 30; i++)
         layer(i);
+    plumb_mem_free("gpu", "pool", &extra, 0);
     return 0;
 }
 END
@@ -67,9 +70,17 @@ name = allocations
 per = call
 limit = == 1
 
+[buffers]
+metric = peak_allocated
+node = *
+name = gpu/*
+limit = <= old + 5 %
+floor = 256 MB
+
 [bytes]
 metric = peak_bytes
 node = decode
+name = cpu/*
 limit = <= old
 END
 record() {
@@ -93,14 +104,15 @@ while [ "$i" -lt "${TEST_GATES:-10}" ]; do
     i=$((i + 1))
 done
 [ "$failures" = 0 ] || cat out.txt >&2
-for extra in dispatch copy allocation; do
+for extra in dispatch copy allocation grow; do
     record new $extra
     expect "an extra $extra" 1 "$PLUMB_BIN" gate counts.rules new --old old
     case $extra in
     dispatch) has out.txt 'regression: one native call a layer (counts.rules:1): layer, native: user is 31, limit == 1; in 30 runs' ;;
     copy) has out.txt 'regression: copies (counts.rules:9): layer, copies: user is 31, was 30' ;;
     allocation) has out.txt 'regression: allocations (counts.rules:15): layer, allocations: user is 31, limit == 1; in 30 runs' \
-        'regression: bytes (counts.rules:22): decode: peak_bytes is 4097 B, was 4096 B' ;;
+        'regression: bytes (counts.rules:29): decode, cpu/pool: peak_bytes is 4097 B, was 4096 B' ;;
+    grow) has out.txt 'regression: buffers (counts.rules:22): decode, gpu/pool: peak_allocated is 7823 MB, was 2955 MB (+164.7 %)' ;;
     esac
 done
 # A copy more, as the counts of a collector have it.

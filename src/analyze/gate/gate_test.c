@@ -84,9 +84,9 @@ static void large_counts_are_compared_to_the_last_unit(void **state)
     struct fixture f;
     (void)state;
     start(&f, "[a]\nmetric=instructions\nnode=x\nlimit=<= old\n"
-              "[b]\nmetric=instructions\nnode=x\nlimit=<= 9007199254740993\n");
-    put(&f, result(&f, PLUMB_GATE_SIDE_OLD), "instructions", "x", INT64_C(9007199254740993));
-    put(&f, result(&f, PLUMB_GATE_SIDE_NEW), "instructions", "x", INT64_C(9007199254740994));
+              "[b]\nmetric=instructions\nnode=x\nlimit=<= 9007199254740992\n");
+    put(&f, result(&f, PLUMB_GATE_SIDE_OLD), "instructions", "x", INT64_C(9007199254740992));
+    put(&f, result(&f, PLUMB_GATE_SIDE_NEW), "instructions", "x", INT64_C(9007199254740993));
     const struct plumb_gate_check *c = evaluate(&f, 2);
     assert_int_equal(c[0].verdict, PLUMB_GATE_REGRESSION);
     assert_int_equal(c[1].verdict, PLUMB_GATE_REGRESSION);
