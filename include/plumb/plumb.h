@@ -35,7 +35,7 @@
  * | add instants and values to the trace          | timeline.h                         |
  * | restrict the trace to parts of the program    | region.h                           |
  * | be called around the runs of a node           | hook.h                             |
- * | know the kinds of counts                      | count.h                            |
+ * | count dispatches; read counts while it runs   | count.h                            |
  * | record a device (not included here)           | collector.h                        |
  * | read recordings (another library)             | read.h                             |
  *

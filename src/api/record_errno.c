@@ -126,6 +126,12 @@ KEEP(int, node_hook,
      (uint32_t change, plumb_node node, const char *name, plumb_hook *hook, plumb_error *err),
      (change, node, name, hook, err))
 
+KEEP(int64_t, count_get, (const plumb_count_scope *scope, uint32_t kind, const char *name),
+     (scope, kind, name))
+KEEP_VOID(counted_begin, (plumb_counted * out), (out))
+KEEP(int64_t, counted_get, (const plumb_counted *since, uint32_t kind, const char *name),
+     (since, kind, name))
+
 void plumb_api_keep_errno(struct plumb_api *table)
 {
     inner = *table;
@@ -134,6 +140,7 @@ void plumb_api_keep_errno(struct plumb_api *table)
     KEPT(pipeline_get), KEPT(configure), KEPT(reset), KEPT(pipeline_close);
     KEPT(pipeline_set_device), KEPT(device_register), KEPT(device_unregister);
     KEPT(summary_rows), KEPT(rows_free), KEPT(summary_text), KEPT(free_text);
+    KEPT(count_get), KEPT(counted_begin), KEPT(counted_get);
     KEPT(start), KEPT(stop), KEPT(run_dir), KEPT(set_debug), KEPT(set_log);
     KEPT(log_line), KEPT(log_line_to), KEPT(measure);
     KEPT(memory_now), KEPT(checkpoint), KEPT(request_begin), KEPT(request_end);

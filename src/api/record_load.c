@@ -24,6 +24,7 @@
 #include "collect/list.h"
 #include "record/activation/activation.h"
 #include "record/collect/collector.h"
+#include "record/count/count.h"
 #include "record/run/platform.h"
 #include "record/run/run.h"
 #include "record/run/stopwatch.h"
@@ -191,6 +192,10 @@ static void fill_table(void)
     table.region_begin = plumb_region_begin_impl;
     table.environment_read = plumb_environment_read_impl;
     table.device_unregister = plumb_device_unregister_impl;
+    table.count_add = plumb_count_add_impl;
+    table.count_get = plumb_count_get_impl;
+    table.counted_begin = plumb_counted_begin_impl;
+    table.counted_get = plumb_counted_get_impl;
     plumb_api_keep_errno(&table);
 }
 

@@ -45,7 +45,7 @@
  * the difference between a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 19,
+    PLUMB_LIVE_VERSION = 20,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are counted, not recorded */
@@ -222,6 +222,18 @@ struct plumb_live_count {
     uint64_t events; /* atomic */
     uint32_t pipeline;
     uint32_t within; /* plumb_count_within(); 0: the sum of the pipeline */
+};
+
+/* A count of any kind, of a (pipeline, phase, node), a step and a name. User counts of the whole
+ * run are struct plumb_live_count; their parts in steps, and outside nodes, are here. */
+struct plumb_live_cell {
+    uint64_t name_off;
+    uint64_t calls; /* atomic */
+    int64_t value;  /* atomic; of copies and allocations bytes */
+    int64_t step;   /* -1: outside steps, or in a step that has no cell */
+    uint32_t kind;  /* enum plumb_count_kind */
+    uint32_t group, node;
+    uint32_t reserved;
 };
 
 /* Returns the phase and node of a count that is not the whole pipeline's: those of the innermost
@@ -514,6 +526,8 @@ struct plumb_live_header {
     struct plumb_live_regions regions;
     struct plumb_live_table region;    /* struct plumb_live_region, as registered */
     struct plumb_live_table intervals; /* struct plumb_live_interval */
+    struct plumb_live_table cells;     /* struct plumb_live_cell */
+    uint64_t cells_lost;               /* counts in steps that have no cell; atomic */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "live/ledger_read.h"
 #include "live/trace_drops.h"
 #include "live/undo.h"
+#include <plumb/count.h>
 
 struct reader {
     struct plumb_merge m;
@@ -205,6 +206,39 @@ static void fill_counts(struct reader *r)
                                                               sizeof(struct plumb_live_count));
         if (c)
             fill_count(r, c);
+    }
+}
+
+static void fill_cell(struct reader *r, const struct plumb_live_cell *c)
+{
+    const struct plumb_live_view *v = &r->m.view;
+    const struct plumb_live_pipeline *p =
+        plumb_live_element(v, &v->h->pipelines, c->group >> 8, sizeof(struct plumb_live_pipeline));
+    if (p && c->kind && c->kind < PLUMB_COUNT_KINDS)
+        r->t->cells[r->t->cell_count++] =
+            (struct plumb_timing_cell){plumb_live_text(v, p->name_off),
+                                       plumb_live_phase_name(v, c->group & 0xff),
+                                       c->node ? plumb_live_node_name(v, c->node) : "",
+                                       plumb_live_text(v, c->name_off),
+                                       c->step,
+                                       c->kind,
+                                       PLUMB_LOAD(c->calls),
+                                       PLUMB_LOAD(c->value)};
+}
+
+static void fill_cells(struct reader *r)
+{
+    const struct plumb_live_table *cells = &r->m.view.h->cells;
+    uint32_t n = PLUMB_ACQUIRE(cells->count);
+    r->t->cells_lost = r->m.view.h->cells_lost;
+    if (n > r->m.view.bytes / sizeof(struct plumb_live_cell))
+        return;
+    r->t->cells = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *r->t->cells);
+    for (uint32_t i = 0; r->t->cells && i < n; i++) {
+        const struct plumb_live_cell *c =
+            plumb_live_element(&r->m.view, cells, i, sizeof(struct plumb_live_cell));
+        if (c)
+            fill_cell(r, c);
     }
 }
 
@@ -427,6 +461,12 @@ static void own_strings(struct plumb_timing *t)
         own(&t->arena, &t->node_counts[i].node);
         own(&t->arena, &t->node_counts[i].name);
     }
+    for (size_t i = 0; i < t->cell_count; i++) {
+        own(&t->arena, &t->cells[i].pipeline);
+        own(&t->arena, &t->cells[i].phase);
+        own(&t->arena, &t->cells[i].node);
+        own(&t->arena, &t->cells[i].name);
+    }
     for (size_t i = 0; i < t->open_count; i++) {
         own(&t->arena, &t->open[i].node);
         own(&t->arena, &t->open[i].phase);
@@ -473,6 +513,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     }
     if (rc == PLUMB_OK) {
         fill_counts(&r);
+        fill_cells(&r);
         fill_lists(&r);
         note_losses(&r);
         if (!end)

@@ -27,6 +27,7 @@ static plumb_collector *collector;
 static plumb_stopwatch *stopwatch;
 static plumb_rows *rows;
 static char *text;
+static plumb_counted since;
 
 static void check(const char *call)
 {
@@ -212,6 +213,11 @@ static int nouns(int which, int at)
     CALL(device = plumb_device_register("device", nothing, NULL));
     CALL(plumb_pipeline_set_device(pipeline, device));
     CALL(plumb_node_set_device(node, device));
+    CALL(plumb_dispatch("sos"));
+    CALL(plumb_count_get(plumb_count_of_run(), PLUMB_COUNT_DISPATCHES));
+    CALL(plumb_count_get(plumb_count_of_span(), PLUMB_COUNT_DISPATCHES));
+    CALL(since = plumb_counted_begin(PLUMB_COUNTED_PROCESS));
+    CALL(plumb_counted_get(&since, PLUMB_COUNT_USER, "n"));
     CALL(plumb_device_unregister(device, &err));
     CALL(plumb_summary_rows(&rows, NULL, NULL, &err));
     CALL(plumb_rows_get(rows, plumb_rows_count(rows)));

@@ -180,6 +180,10 @@ struct plumb_api {
     int (*device_unregister)(plumb_device *device, plumb_error *err);
     int (*clock_anchor_between)(plumb_clock clock, uint64_t source, uint64_t earliest,
                                 uint64_t latest);
+    void (*count_add)(uint32_t kind, const char *name, int64_t n); /* enum plumb_count_kind */
+    int64_t (*count_get)(const plumb_count_scope *scope, uint32_t kind, const char *name);
+    void (*counted_begin)(plumb_counted *out);
+    int64_t (*counted_get)(const plumb_counted *since, uint32_t kind, const char *name);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

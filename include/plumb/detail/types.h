@@ -47,6 +47,8 @@ typedef struct plumb_event plumb_event;                         /* collector.h *
 typedef struct plumb_lane_options plumb_lane_options;           /* collector.h */
 typedef struct plumb_origin plumb_origin;                       /* collector.h */
 typedef struct plumb_context plumb_context;                     /* context.h */
+typedef struct plumb_count_scope plumb_count_scope;             /* count.h */
+typedef struct plumb_counted plumb_counted;                     /* count.h */
 typedef struct plumb_hook plumb_hook;                           /* hook.h */
 typedef struct plumb_memory plumb_memory;                       /* memory.h */
 typedef struct plumb_config plumb_config;                       /* pipeline.h */

@@ -10,6 +10,7 @@
 #include "base/pages.h"
 #include "live/lane_clock.h"
 #include "record/collect/collector.h"
+#include "record/count/count.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/enter.h"
 #include "record/runtime/lock.h"
@@ -38,6 +39,7 @@ static struct {
     const char **text; /* [NAMES_MAX + 1], by number */
     uint32_t count;    /* released */
     struct plumb_map of;
+    plumb_name bytes; /* of "bytes"; 0: no event has it */
 } names;
 
 static bool names_ready(void)
@@ -70,6 +72,8 @@ plumb_name plumb_name_get_impl(const char *text)
                    plumb_map_put(&names.of, hash, names.count) == PLUMB_OK) {
             name = names.count;
             PLUMB_RELEASE(names.count, names.count + 1);
+            if (strcmp(given, "bytes") == 0)
+                PLUMB_STORE(names.bytes, name);
         }
     }
     plumb_unlock();
@@ -344,6 +348,55 @@ static uint64_t length_ns(const struct entry *e)
  * thread's number. Alone: of work on the host, which is not launched. */
 static const uint64_t NO_LAUNCH = UINT64_C(1) << 63;
 
+/* The device of a lane, or the lane where it has none: names that equal runs share. */
+static const char *device_of(struct plumb_run *run, const struct plumb_live_lane *l)
+{
+    uint64_t off = l->device_off ? l->device_off : l->name_off;
+    return off ? PLUMB_AT(run, const char, off + sizeof(struct plumb_live_text)) : "";
+}
+
+/* Counts finished work that has bytes as a copy, where it was launched. */
+static void count_copy(const struct entry *e)
+{
+    const plumb_event *v = e->event;
+    const plumb_origin *o = e->origin;
+    plumb_name bytes = PLUMB_LOAD(names.bytes);
+    struct plumb_count_event c = {.kind = PLUMB_COUNT_COPIES,
+                                  .group = o ? o->group & 0xffff : e->in.th->group,
+                                  .node = o ? o->node : 0,
+                                  .step = o ? o->step : -1,
+                                  .name = device_of(e->in.run, e->lane),
+                                  .calls = 1};
+    for (uint32_t i = 0; bytes && v->args && i < v->arg_count && i < PLUMB_EVENT_ARGS; i++) {
+        if (v->args[i].key != bytes || v->args[i].type != 1 || v->args[i].value.i64 < 0)
+            continue;
+        c.value = v->args[i].value.i64;
+        if (o && o->tid == e->in.th->tid)
+            plumb_tally_add(e->in.th, &c);
+        plumb_cell_add(e->in.run, &c);
+        return;
+    }
+}
+
+static void count_wait(const struct entry *e)
+{
+    struct plumb_count_event c =
+        plumb_count_here(e->in, PLUMB_COUNT_SYNCHRONISATIONS, device_of(e->in.run, e->lane));
+    plumb_count_raise(e->in, &c);
+}
+
+static void count_launch(struct plumb_in in, const plumb_origin *o, const struct plumb_live_lane *l)
+{
+    struct plumb_count_event c = {.kind = PLUMB_COUNT_LAUNCHES,
+                                  .group = o->group & 0xffff,
+                                  .node = o->node,
+                                  .step = o->step,
+                                  .name = l ? device_of(in.run, l) : "",
+                                  .calls = 1,
+                                  .value = 1};
+    plumb_count_raise(in, &c);
+}
+
 /* Work on the host is in the host time of its node already. */
 static bool is_of_host(const struct plumb_live_lane *l)
 {
@@ -354,6 +407,8 @@ static void count_span(struct entry *e)
 {
     uint64_t payload[3];
     PLUMB_ADD(e->lane->busy_ns, e->ns);
+    if (e->lane->kind == PLUMB_LANE_OF_WORK)
+        count_copy(e);
     if (!e->origin || !e->origin->node) {
         PLUMB_ADD(e->lane->unknown_ns, e->ns);
         return;
@@ -429,8 +484,11 @@ static int take(struct entry *e, plumb_clock clock)
         e->ns = length_ns(e);
     if (kind == PLUMB_EVENT_SPAN)
         count_span(e);
-    else if (kind == PLUMB_EVENT_WAIT && e->origin)
-        plumb_device_waited(e->in, e->origin, e->ns);
+    else if (kind == PLUMB_EVENT_WAIT) {
+        count_wait(e);
+        if (e->origin)
+            plumb_device_waited(e->in, e->origin, e->ns);
+    }
     if (!e->lane->slots)
         return PLUMB_OK;
     if (!e->lane->queue_off) {
@@ -478,6 +536,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
 {
     struct plumb_in in;
     const struct plumb_stage_run *s;
+    struct plumb_live_lane *l = NULL;
     uint32_t index = plumb_lane_index(lane.id);
     const struct plumb_live_lane *host = NULL;
     bool launches = true, traced;
@@ -494,7 +553,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
     out->request = s ? s->request : 0;
     if (plumb_lane_run(lane.id) == in.run->generation &&
         index < PLUMB_ACQUIRE(in.run->h->lanes.count)) {
-        struct plumb_live_lane *l = plumb_table_at(in.run, &in.run->h->lanes, index);
+        l = plumb_table_at(in.run, &in.run->h->lanes, index);
         launches = !is_of_host(l);
         host = launches ? NULL : l;
         PLUMB_ADD(l->launches, launches);
@@ -505,6 +564,8 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
     out->flow = NO_LAUNCH;
     if (launches || traced)
         out->flow |= __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED);
+    if (launches)
+        count_launch(in, out, l);
     if (out->node && launches)
         plumb_device_launched(in, out);
     if (traced)

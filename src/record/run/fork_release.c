@@ -9,6 +9,7 @@
 #include "base/pages.h"
 #include "model/signature_pack.h"
 #include "record/collect/sched.h"
+#include "record/count/tally.h"
 #include "record/run/subsystems.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/thread.h"
@@ -31,6 +32,7 @@ void plumb_thread_free(struct plumb_thread *th)
     plumb_pages_unmap(th->tree, th->tree_cap * sizeof *th->tree);
     plumb_active_forget(th);
     free_stages(th);
+    plumb_pages_unmap(th->tally, sizeof *th->tally);
     plumb_pages_unmap(th, sizeof *th);
 }
 

@@ -48,6 +48,7 @@ static void header_tables(struct plumb_live_header *h)
     h->lane_names.element_bytes = sizeof(struct plumb_live_lane_name);
     h->region.element_bytes = sizeof(struct plumb_live_region);
     h->intervals.element_bytes = sizeof(struct plumb_live_interval);
+    h->cells.element_bytes = sizeof(struct plumb_live_cell);
 }
 
 /* Fills the header and everything known so far. The magic comes last: a file without it is not a

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/new_file.h"
 #include "base/own_file.h"
+#include "base/pages.h"
 #include "record/runtime/helper.h"
 #include "record/runtime/mapping.h"
 
@@ -161,6 +162,8 @@ void plumb_mapping_close(struct plumb_run *run)
     if (run->base)
         munmap(run->base, run->mapped);
     plumb_text_fini(run);
+    plumb_pages_unmap(run->cell_slots, PLUMB_CELL_SLOTS * sizeof *run->cell_slots);
+    run->cell_slots = NULL;
     plumb_map_fini(&run->texts);
     plumb_map_fini(&run->keys);
     plumb_map_fini(&run->stages);

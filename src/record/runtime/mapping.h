@@ -13,6 +13,8 @@
 
 struct plumb_active;
 
+enum { PLUMB_CELL_SLOTS = 1 << 17 }; /* twice the most cells of counts */
+
 struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
@@ -51,6 +53,7 @@ struct plumb_run {
     uint64_t sample_pause_ns; /* between samples of memory */
     uint64_t samples;         /* of these, since a series was thinned out */
     uint64_t async_head;      /* free async slots: tag << 32 | index + 1 */
+    uint32_t *cell_slots;     /* [PLUMB_CELL_SLOTS], record/count/cell.c; NULL: no cell yet */
     struct plumb_active
         *active; /* record/trace/active_steps.c; NULL: the trace is not restricted to steps */
 };

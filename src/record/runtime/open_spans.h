@@ -22,6 +22,9 @@ void plumb_unfolded_close(const struct plumb_unfolded *u, struct plumb_thread *t
 /* Returns the key of the innermost span, which must exist. Inside enter. A few ns; more if a span
  * was open at this depth at the last fold. */
 uint64_t plumb_ring_innermost(struct plumb_thread *th);
+/* Returns when the open span at `depth` (1: the outermost) began, in ticks. Inside enter; costs the
+ * same. */
+uint64_t plumb_ring_began(struct plumb_thread *th, uint32_t depth);
 /* Returns the node of the innermost open span, or without one of the adopted context; 0: none. */
 uint32_t plumb_innermost_node(struct plumb_thread *th);
 

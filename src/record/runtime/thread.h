@@ -53,14 +53,16 @@ struct plumb_sized_sum {
 };
 struct plumb_sized_part {
     uint64_t key; /* of a node */
+    int64_t step;
     struct plumb_sized_sum sum;
     int64_t most; /* the maximum of alloc_bytes - free_bytes */
 };
 enum { PLUMB_SIZED_PARKED = 8 };
 struct plumb_sized {
-    struct plumb_sized_part now; /* of the node around */
-    uint64_t at, base;           /* th->head and th->base when that was looked up */
-    struct plumb_sized_sum late; /* in signal handlers that interrupted the runtime; atomic */
+    struct plumb_sized_part now;    /* of the node around */
+    uint64_t at, base;              /* th->head and th->base when that was looked up */
+    struct plumb_sized_sum tallied; /* the part of now.sum that record/count/tally.c has */
+    struct plumb_sized_sum late;    /* in signal handlers that interrupted the runtime; atomic */
     struct plumb_sized_part parked[PLUMB_SIZED_PARKED]; /* of nodes before, to be passed on */
     uint32_t parked_count;
 };
@@ -180,7 +182,8 @@ struct plumb_thread {
     struct plumb_map state_of;       /* channel << 36 | key -> state */
     struct plumb_sched_watch *sched; /* record/collect/sched.h: its switches; NULL: not watched */
     struct plumb_active_spans
-        *active; /* record/trace/active_steps.c's, after the first run with steps */
+        *active;               /* record/trace/active_steps.c's, after the first run with steps */
+    struct plumb_tally *tally; /* record/count/tally.c; NULL: nothing counted */
     struct plumb_stage_run *stage;             /* [PLUMB_STAGES_MAX], made at the first */
     struct plumb_perf_thread *perf;            /* record/stage/perf.h: its counters; made at the
                                                 * first stage that they are read for. Released */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/collect/collector.h"
+#include "record/count/count.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/count.h"
 #include "record/runtime/enter.h"
@@ -65,6 +66,21 @@ static int64_t add(struct plumb_live_count *c, int64_t n)
     return PLUMB_ADD(c->total, n);
 }
 
+/* The thread's own sum, and the parts that the tables above have not: in a step, outside nodes. */
+static void count_part(struct plumb_in in, const char *name, uint32_t within, int64_t n)
+{
+    struct plumb_count_event e = {.kind = PLUMB_COUNT_USER,
+                                  .group = in.th->group,
+                                  .node = within & 0xffffff,
+                                  .step = in.th->step,
+                                  .name = name,
+                                  .calls = 1,
+                                  .value = n};
+    plumb_tally_add(in.th, &e);
+    if (!within || e.step >= 0)
+        plumb_cell_add(in.run, &e);
+}
+
 void plumb_counter_add_impl(const char *name, int64_t n)
 {
     struct plumb_in in;
@@ -80,6 +96,8 @@ void plumb_counter_add_impl(const char *name, int64_t n)
     }
     if (c && within && (c = get(in.run, name, in.th->group >> 8, within)) != NULL)
         add(c, n);
+    if (c)
+        count_part(in, name, within, n);
     plumb_leave(in);
 }
 

@@ -170,35 +170,36 @@ static void follow(struct since *s, const uint64_t *w, const uint64_t *end)
     }
 }
 
-/* Returns whether the innermost span began since the last fold. The place of its begin record is
- * not enough: a span that has been open for long may have begun at the same place, in the previous
- * round of the ring. */
-static bool begun_since_fold(struct plumb_unfolded u, const struct plumb_thread *th)
+/* Returns whether the open span at this depth began since the last fold. The place of its begin
+ * record is not enough: a span that has been open for long may have begun at the same place, in the
+ * previous round of the ring. */
+static bool begun_since_fold(struct plumb_unfolded u, const struct plumb_thread *th, uint32_t depth)
 {
     struct since s = {.depth = th->live->context.depth};
     while (plumb_unfolded_next(&u, th))
         follow(&s, u.at, u.end);
-    return s.begun[plumb_depth(th)];
+    return s.begun[depth];
 }
 
 /* The same without holding the thread, decided by depth alone. However far another thread has
  * folded by now, a deeper span is later, and its record stays until this thread continues. */
-static PLUMB_RACY bool is_deeper(const struct plumb_thread *th)
+static PLUMB_RACY bool is_deeper(const struct plumb_thread *th, uint32_t depth)
 {
-    return plumb_depth(th) > PLUMB_LOAD(th->live->context.depth);
+    return depth > PLUMB_LOAD(th->live->context.depth);
 }
 
-/* Returns whether the innermost span began at `record`, after the last fold. Between open and
- * close. */
-static bool is_record_of(struct plumb_unfolded u, struct plumb_thread *th, const uint64_t *record)
+/* Returns whether the open span at this depth began at `record`, after the last fold. Between open
+ * and close. */
+static bool is_record_of(struct plumb_unfolded u, struct plumb_thread *th, uint32_t depth,
+                         const uint64_t *record)
 {
-    if (plumb_depth(th) > th->live->context.depth)
+    if (depth > th->live->context.depth)
         return true;
     if (!is_unfolded(th, record))
         return false;
     if (u.held)
         th->batch = 1; /* next time there are fewer blocks to search */
-    return begun_since_fold(u, th);
+    return begun_since_fold(u, th, depth);
 }
 
 uint64_t plumb_ring_innermost(struct plumb_thread *th)
@@ -206,13 +207,35 @@ uint64_t plumb_ring_innermost(struct plumb_thread *th)
     const uint64_t *record = (const uint64_t *)(uintptr_t)*th->top;
     uint64_t key = plumb_key(th->group, plumb_record_node(PLUMB_LOAD(*record)));
     struct plumb_unfolded u = {0};
-    if (is_deeper(th))
+    if (is_deeper(th, plumb_depth(th)))
         return key;
     plumb_unfolded_open(&u, th);
-    if (!is_record_of(u, th, record))
+    if (!is_record_of(u, th, plumb_depth(th), record))
         key = th->live->frames[plumb_depth(th)].key;
     plumb_unfolded_close(&u, th);
     return key;
+}
+
+/* Returns the ticks of a record, whose block begins with what they count from. */
+static uint64_t ticks_of(const struct plumb_thread *th, const uint64_t *record)
+{
+    const uint64_t *ring = th->block - th->number % th->live->blocks * PLUMB_BLOCK_WORDS;
+    const uint64_t *block = record - (uint64_t)(record - ring) % PLUMB_BLOCK_WORDS;
+    return PLUMB_LOAD(block[0]) + plumb_record_ticks(PLUMB_LOAD(*record));
+}
+
+uint64_t plumb_ring_began(struct plumb_thread *th, uint32_t depth)
+{
+    const uint64_t *record = (const uint64_t *)(uintptr_t)th->open[depth];
+    struct plumb_unfolded u = {0};
+    uint64_t ticks;
+    if (is_deeper(th, depth))
+        return ticks_of(th, record);
+    plumb_unfolded_open(&u, th);
+    ticks = is_record_of(u, th, depth, record) ? ticks_of(th, record)
+                                               : th->live->frames[depth].begin_ticks;
+    plumb_unfolded_close(&u, th);
+    return ticks;
 }
 
 uint32_t plumb_innermost_node(struct plumb_thread *th)

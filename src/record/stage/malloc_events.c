@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/count/count.h"
+#include "record/runtime/count.h"
 #include "record/runtime/enter.h"
 #include "record/runtime/helper.h"
 #include "record/runtime/lock.h"
@@ -153,9 +155,23 @@ static void owner_add(struct plumb_live_owner *o, const struct plumb_sized_sum *
     o->free_bytes += s->free_bytes;
 }
 
+static void count_sum(struct plumb_run *run, uint64_t key, int64_t step,
+                      const struct plumb_sized_sum *s)
+{
+    struct plumb_count_event e = {.kind = PLUMB_COUNT_ALLOCATIONS,
+                                  .group = key == PLUMB_OUTSIDE ? 0 : plumb_key_group(key),
+                                  .node = key == PLUMB_OUTSIDE ? 0 : plumb_key_node(key),
+                                  .step = step,
+                                  .name = "cpu/malloc",
+                                  .calls = s->allocs,
+                                  .value = (int64_t)s->alloc_bytes};
+    if (e.calls)
+        plumb_cell_add(run, &e);
+}
+
 /* Under the lock. `most`: the maximum of the net of `s` over its events. */
-static void enter_sum(struct plumb_run *run, uint64_t key, const struct plumb_sized_sum *s,
-                      int64_t most)
+static void enter_sum(struct plumb_run *run, uint64_t key, int64_t step,
+                      const struct plumb_sized_sum *s, int64_t most)
 {
     int i = plumb_pool_of_malloc(run, held_now());
     struct plumb_live_pool *p = i < 0 ? NULL : plumb_pool_at(run, (uint32_t)i);
@@ -166,6 +182,7 @@ static void enter_sum(struct plumb_run *run, uint64_t key, const struct plumb_si
     }
     if (owner)
         owner_add(plumb_owner_at(run, owner - 1), s);
+    count_sum(run, key, step, s);
     p->allocs += s->allocs;
     p->alloc_bytes += s->alloc_bytes;
     p->frees += s->frees;
@@ -199,7 +216,7 @@ static void enter_aside(struct plumb_run *run)
     PLUMB_STORE(sized.aside_most, 0);
     sum_move(&s, &sized.aside);
     raise_to(&most, net_of(&s));
-    enter_sum(run, PLUMB_OUTSIDE, &s, most);
+    enter_sum(run, PLUMB_OUTSIDE, -1, &s, most);
 }
 
 void plumb_sized_forget(void)
@@ -214,8 +231,8 @@ static void enter_part(struct plumb_in in, struct plumb_sized_part *part)
 {
     int64_t net = net_of(&part->sum);
     if (!is_empty(&part->sum))
-        enter_sum(in.run, plumb_key_node(part->key) ? part->key : PLUMB_OUTSIDE, &part->sum,
-                  net > part->most ? net : part->most);
+        enter_sum(in.run, plumb_key_node(part->key) ? part->key : PLUMB_OUTSIDE, part->step,
+                  &part->sum, net > part->most ? net : part->most);
     memset(&part->sum, 0, sizeof part->sum);
     part->most = 0;
 }
@@ -229,27 +246,34 @@ void plumb_sized_flush(struct plumb_in in)
     s->parked_count = 0;
     if (!is_empty(&s->late))
         sum_move(&s->now.sum, &s->late);
+    plumb_tally_pull(in.th);
     enter_part(in, &s->now);
+    memset(&s->tallied, 0, sizeof s->tallied);
 }
 
 /* ---- The event ------------------------------------------------------------------------------- */
 
 /* Keeps the sum of a node that has ended, while sections are shut. */
-static void park(struct plumb_sized *s)
+static void park(struct plumb_thread *th)
 {
+    struct plumb_sized *s = &th->sized;
     struct plumb_sized_part *to;
     int64_t most;
     uint32_t i = 0;
-    while (i < s->parked_count && s->parked[i].key != s->now.key)
+    while (i < s->parked_count &&
+           (s->parked[i].key != s->now.key || s->parked[i].step != s->now.step))
         i++;
     to = i < PLUMB_SIZED_PARKED ? &s->parked[i] : NULL;
     if (to && i == s->parked_count) {
         memset(to, 0, sizeof *to);
         to->key = s->now.key;
+        to->step = s->now.step;
         s->parked_count++;
     }
     most = (to ? net_of(&to->sum) : 0) + s->now.most;
+    plumb_tally_pull(th);
     sum_move(to ? &to->sum : &sized.aside, &s->now.sum);
+    memset(&s->tallied, 0, sizeof s->tallied);
     raise_to(to ? &to->most : &sized.aside_most, most);
     s->now.most = 0;
 }
@@ -276,7 +300,7 @@ static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
         plumb_ledger_unlock();
         section_end();
     } else if (leaves) {
-        park(&th->sized);
+        park(th);
     }
     errno = saved;
 }
@@ -286,11 +310,23 @@ static PLUMB_COLD void look_around(struct plumb_thread *th)
 {
     struct plumb_sized *s = &th->sized;
     uint64_t key = plumb_innermost(th);
-    if (key != s->now.key && !is_empty(&s->now.sum))
+    if ((key != s->now.key || th->step != s->now.step) && !is_empty(&s->now.sum))
         pass_on(th, true);
+    plumb_tally_settle(th);
     s->now.key = key;
+    s->now.step = th->step;
     s->at = (uint64_t)(uintptr_t)th->head;
     s->base = th->base;
+}
+
+void plumb_sized_pass_on(struct plumb_in in)
+{
+    const struct plumb_sized *s = &in.th->sized;
+    if (is_empty(&s->now.sum) && is_empty(&s->late) && is_empty(&sized.aside) && !s->parked_count)
+        return;
+    plumb_ledger_lock();
+    plumb_sized_flush(in);
+    plumb_ledger_unlock();
 }
 
 /* Inside enter. */

@@ -5,10 +5,12 @@
  * Malloc events are too many for that, and have a file of their own (malloc_events.c). */
 #include "record/stage/memory_pool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/pages.h"
+#include "record/count/count.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/enter.h"
 #include "record/runtime/lock.h"
@@ -34,7 +36,8 @@ static struct {
     int64_t peak_allocated[PLUMB_LIVE_POOLS], peak_reserved[PLUMB_LIVE_POOLS]; /* since the reset */
     struct sum sum[SUMS]; /* by device_of; ALL */
     struct plumb_window *windows;
-    uint32_t of_malloc; /* index + 1 of its pool */
+    uint32_t of_malloc;                  /* index + 1 of its pool */
+    uint64_t name_off[PLUMB_LIVE_POOLS]; /* "device/pool", or the device of a pool called "" */
 } pools;
 
 /* ---- Pools ----------------------------------------------------------------------------------- */
@@ -52,6 +55,13 @@ static uint32_t find(const char *device, const char *pool, uint32_t count)
     return i;
 }
 
+static uint64_t carve_name(struct plumb_run *run, const char *device, const char *pool)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s%s%s", device, pool[0] ? "/" : "", pool);
+    return plumb_carve_text(run, name);
+}
+
 static bool make(struct plumb_run *run, uint32_t i, const char *device, const char *pool)
 {
     struct plumb_live_pool *p;
@@ -62,9 +72,10 @@ static bool make(struct plumb_run *run, uint32_t i, const char *device, const ch
     if (p) {
         p->device_off = plumb_carve_text(run, device);
         p->pool_off = plumb_carve_text(run, pool);
+        pools.name_off[i] = carve_name(run, device, pool);
     }
     plumb_unlock();
-    if (!p || !p->device_off || !p->pool_off)
+    if (!p || !p->device_off || !p->pool_off || !pools.name_off[i])
         return false;
     run->h->ledger.pools.off[i] = off;
     pools.device[i] = text_at(run, p->device_off);
@@ -254,6 +265,15 @@ static void freed(struct plumb_run *run, uint32_t pool, uint64_t address, uint64
     }
 }
 
+static void count_allocated(struct plumb_in in, uint32_t pool, uint64_t bytes)
+{
+    struct plumb_count_event e = plumb_count_here(
+        in, PLUMB_COUNT_ALLOCATIONS,
+        PLUMB_AT(in.run, const char, pools.name_off[pool] + sizeof(struct plumb_live_text)));
+    e.value = (int64_t)bytes;
+    plumb_count_raise(in, &e);
+}
+
 static void allocated(struct plumb_in in, uint32_t pool, uint64_t address, uint64_t bytes)
 {
     struct plumb_run *run = in.run;
@@ -281,6 +301,7 @@ static void allocated(struct plumb_in in, uint32_t pool, uint64_t address, uint6
     p->allocs++;
     p->alloc_bytes += bytes;
     plumb_pool_change(run, pool, (int64_t)bytes, 0, (int64_t)bytes);
+    count_allocated(in, pool, bytes);
 }
 
 static void reserve(struct plumb_run *run, uint32_t pool, uint64_t address, uint64_t bytes)

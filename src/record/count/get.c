@@ -1,0 +1,270 @@
+/* get.c: the counts that a program asks for while it runs. A reader changes nothing but the levels
+ * of its own thread, and takes a lock only for sums that allocators have not passed on. */
+#include <string.h>
+
+#include "record/count/tally.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/count.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
+
+void plumb_count_add_impl(uint32_t kind, const char *name, int64_t n)
+{
+    struct plumb_in in;
+    struct plumb_count_event e;
+    if (kind != PLUMB_COUNT_DISPATCHES || !name || !plumb_enter(&in, false))
+        return;
+    e = plumb_count_here(in, kind, name);
+    e.value = n;
+    plumb_count_raise(in, &e);
+    plumb_leave(in);
+}
+
+/* ---- Entering -------------------------------------------------------------------------------- */
+
+struct reader {
+    struct plumb_in in;
+    bool interrupts; /* it is in a handler that interrupted the runtime, which keeps the run open */
+};
+
+static bool is_interrupting(const struct plumb_thread *th)
+{
+    return th && PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING && plumb_is_attached(th);
+}
+
+static bool enter(struct reader *r)
+{
+    r->interrupts = is_interrupting(plumb_tls);
+    if (!r->interrupts)
+        return plumb_enter(&r->in, true);
+    r->in.th = plumb_tls;
+    r->in.run = plumb_run_inside(plumb_tls);
+    return r->in.run != NULL;
+}
+
+static void leave(const struct reader *r)
+{
+    if (!r->interrupts)
+        plumb_leave(r->in);
+}
+
+/* ---- Run and node ---------------------------------------------------------------------------- */
+
+static bool is_name(struct plumb_run *run, uint64_t name_off, const char *name)
+{
+    return !name ||
+           strcmp(PLUMB_AT(run, const char, name_off + sizeof(struct plumb_live_text)), name) == 0;
+}
+
+/* The number of a pair of kinds is in the calls of its cells. */
+static int64_t sum_cells(struct plumb_run *run, const plumb_count_scope *scope, uint32_t kind,
+                         const char *name)
+{
+    uint32_t n = PLUMB_ACQUIRE(run->h->cells.count), of = kind;
+    bool calls = kind == PLUMB_COUNT_COPIES || kind == PLUMB_COUNT_ALLOCATIONS;
+    uint64_t sum = 0;
+    if (kind == PLUMB_COUNT_COPY_BYTES || kind == PLUMB_COUNT_ALLOCATED_BYTES)
+        of = kind - 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct plumb_live_cell *c = plumb_table_at(run, &run->h->cells, i);
+        if (c->kind == of && (scope->of == PLUMB_COUNT_OF_RUN || c->node == scope->node) &&
+            is_name(run, c->name_off, name))
+            sum += calls ? PLUMB_LOAD(c->calls) : (uint64_t)PLUMB_LOAD(c->value);
+    }
+    return (int64_t)sum;
+}
+
+/* User counts of whole runs and of nodes have a table of their own. */
+static int64_t sum_user(struct plumb_run *run, const plumb_count_scope *scope, const char *name)
+{
+    uint32_t n = PLUMB_ACQUIRE(run->h->counts.count);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct plumb_live_count *c = plumb_table_at(run, &run->h->counts, i);
+        bool of_node = c->within && (c->within & 0xffffff) == scope->node;
+        if ((scope->of == PLUMB_COUNT_OF_RUN ? !c->within : of_node) &&
+            is_name(run, c->name_off, name))
+            sum += (uint64_t)PLUMB_LOAD(c->total);
+    }
+    return (int64_t)sum;
+}
+
+static bool is_pool(struct plumb_run *run, uint32_t i, const char *name)
+{
+    const struct plumb_live_pool *p =
+        PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i]);
+    const char *device = PLUMB_AT(run, const char, p->device_off + sizeof(struct plumb_live_text));
+    size_t n = strlen(device);
+    if (!name)
+        return true;
+    if (strncmp(name, device, n) != 0)
+        return false;
+    return name[n] == '/' ? is_name(run, p->pool_off, name + n + 1)
+                          : name[n] == '\0' && is_name(run, p->pool_off, "");
+}
+
+static int64_t sum_peaks(struct plumb_run *run, const char *name)
+{
+    uint32_t n = PLUMB_ACQUIRE(run->h->ledger.pools.count);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (is_pool(run, i, name))
+            sum +=
+                PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i])->peak_allocated;
+    return sum;
+}
+
+static int64_t peak_of_uses(struct plumb_run *run, const struct plumb_live_memory *m,
+                            const char *name)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < m->use_count && i < PLUMB_LIVE_USES; i++)
+        if (m->use[i].pool < run->h->ledger.pools.count && is_pool(run, m->use[i].pool, name))
+            sum += (int64_t)m->use[i].peak_allocated;
+    return sum;
+}
+
+static int64_t peak_of_node(struct plumb_run *run, uint32_t node, const char *name)
+{
+    uint32_t n = PLUMB_ACQUIRE(run->h->stages.count);
+    int64_t most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct plumb_live_stage *s = plumb_table_at(run, &run->h->stages, i);
+        int64_t peak;
+        if (plumb_key_node(s->key) != node)
+            continue;
+        peak = peak_of_uses(run, &s->memory.copy[PLUMB_ACQUIRE(s->memory.shown) & 1], name);
+        most = peak > most ? peak : most;
+    }
+    return most;
+}
+
+/* ---- Span ------------------------------------------------------------------------------------ */
+
+static int64_t since(const struct plumb_tally_sums *now, const struct plumb_tally_sums *before,
+                     uint32_t kind, const char *name)
+{
+    int i = name ? plumb_tally_find(kind, name) : -1;
+    if (!name)
+        return (int64_t)(PLUMB_LOAD(now->kind[kind]) - before->kind[kind]);
+    return i < 0 ? PLUMB_COUNT_UNKNOWN : (int64_t)(PLUMB_LOAD(now->name[i]) - before->name[i]);
+}
+
+/* A name that has no place yet has counted nothing, unless all places were taken. */
+static int64_t named_since(const struct plumb_tally_sums *now,
+                           const struct plumb_tally_sums *before, uint32_t kind, const char *name)
+{
+    int64_t v = since(now, before, kind, name);
+    bool may_come = (kind == PLUMB_COUNT_DISPATCHES || kind == PLUMB_COUNT_USER) &&
+                    plumb_tally_names() < PLUMB_COUNTED_NAMES;
+    return v == PLUMB_COUNT_UNKNOWN && name && may_come ? 0 : v;
+}
+
+static int64_t of_span(struct plumb_thread *th, uint32_t kind, const char *name)
+{
+    uint32_t depth = plumb_depth(th);
+    plumb_tally_settle(th);
+    if (!th->tally || !depth)
+        return PLUMB_COUNT_UNKNOWN;
+    depth = depth < PLUMB_TALLY_LEVELS ? depth : PLUMB_TALLY_LEVELS;
+    return named_since(&th->tally->now, &th->tally->level[depth].before, kind, name);
+}
+
+/* ---- The function ---------------------------------------------------------------------------- */
+
+static int64_t get(const struct reader *r, const plumb_count_scope *scope, uint32_t kind,
+                   const char *name)
+{
+    struct plumb_run *run = r->in.run;
+    if (scope->of == PLUMB_COUNT_OF_SPAN)
+        return r->interrupts || kind == PLUMB_COUNT_PEAK_BYTES ? PLUMB_COUNT_UNKNOWN
+                                                               : of_span(r->in.th, kind, name);
+    if (kind == PLUMB_COUNT_USER)
+        return sum_user(run, scope, name);
+    if (kind == PLUMB_COUNT_PEAK_BYTES)
+        return scope->of == PLUMB_COUNT_OF_RUN ? sum_peaks(run, name)
+                                               : peak_of_node(run, scope->node, name);
+    return sum_cells(run, scope, kind, name);
+}
+
+static bool is_of_allocator(uint32_t kind)
+{
+    return kind >= PLUMB_COUNT_ALLOCATIONS && kind <= PLUMB_COUNT_PEAK_BYTES;
+}
+
+int64_t plumb_count_get_impl(const plumb_count_scope *scope, uint32_t kind, const char *name)
+{
+    struct reader r;
+    int64_t value;
+    if (!kind || kind >= PLUMB_COUNT_KINDS || scope->of > PLUMB_COUNT_OF_SPAN || !enter(&r))
+        return PLUMB_COUNT_UNKNOWN;
+    if (is_of_allocator(kind) && !r.interrupts)
+        plumb_sized_pass_on(r.in);
+    value = get(&r, scope, kind, name);
+    leave(&r);
+    return value;
+}
+
+/* ---- Counts since a moment ------------------------------------------------------------------- */
+
+_Static_assert(PLUMB_COUNT_KINDS <= sizeof((plumb_counted *)0)->kind / sizeof(uint64_t),
+               "a plumb_counted has no place for a kind");
+
+static void add_tally(struct plumb_tally_sums *to, const struct plumb_thread *th)
+{
+    const struct plumb_tally *t = PLUMB_ACQUIRE(th->tally);
+    uint32_t n = plumb_tally_names();
+    for (uint32_t i = 0; t && i < PLUMB_COUNT_KINDS; i++)
+        to->kind[i] += PLUMB_LOAD(t->now.kind[i]);
+    for (uint32_t i = 0; t && i < n; i++)
+        to->name[i] += PLUMB_LOAD(t->now.name[i]);
+}
+
+/* Inside enter. Records of threads stay until the process ends. */
+static void sums_of(struct plumb_tally_sums *out, const struct reader *r, uint32_t of)
+{
+    memset(out, 0, sizeof *out);
+    if (!r->interrupts)
+        plumb_sized_pass_on(r->in);
+    if (of == PLUMB_COUNTED_THREAD) {
+        add_tally(out, r->in.th);
+        return;
+    }
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
+        add_tally(out, th);
+}
+
+void plumb_counted_begin_impl(plumb_counted *out)
+{
+    struct plumb_tally_sums now;
+    struct reader r;
+    if (out->size < sizeof *out || out->of > PLUMB_COUNTED_THREAD || !enter(&r))
+        return;
+    sums_of(&now, &r, out->of);
+    memcpy(out->kind, now.kind, sizeof now.kind);
+    memcpy(out->name, now.name, sizeof now.name);
+    out->run = r.in.run->generation;
+    out->thread = r.in.th->tid;
+    leave(&r);
+}
+
+int64_t plumb_counted_get_impl(const plumb_counted *from, uint32_t kind, const char *name)
+{
+    struct plumb_tally_sums now, before = {{0}, {0}};
+    int64_t value = PLUMB_COUNT_UNKNOWN;
+    struct reader r;
+    if (from->size < sizeof *from || !kind || kind >= PLUMB_COUNT_KINDS ||
+        kind == PLUMB_COUNT_PEAK_BYTES || !enter(&r))
+        return value;
+    if (from->run == r.in.run->generation &&
+        (from->of == PLUMB_COUNTED_PROCESS || from->thread == r.in.th->tid)) {
+        sums_of(&now, &r, from->of);
+        memcpy(before.kind, from->kind, sizeof before.kind);
+        memcpy(before.name, from->name, sizeof before.name);
+        value = named_since(&now, &before, kind, name);
+    }
+    leave(&r);
+    return value;
+}
