@@ -33,9 +33,9 @@ enum plumb_count_kind {
     PLUMB_COUNT_ALLOCATIONS = 6,      /* of pools and of malloc, by pool */
     PLUMB_COUNT_ALLOCATED_BYTES = 7,  /* the bytes of all of them together */
     PLUMB_COUNT_PEAK_BYTES = 8,       /* the most that was allocated at one time, by pool */
-    PLUMB_COUNT_PAGE_FAULTS = 9,
-    PLUMB_COUNT_INSTRUCTIONS = 10,
-    PLUMB_COUNT_USER = 11,  /* plumb_counter_add(), by name */
+    PLUMB_COUNT_PAGE_FAULTS = 9,      /* of stages, by the collector `perf` */
+    PLUMB_COUNT_INSTRUCTIONS = 10,    /* of stages, by the same */
+    PLUMB_COUNT_USER = 11,            /* plumb_counter_add(), by name */
     PLUMB_COUNT_CALLS = 12, /* of functions that plumb record --count names, as library:function */
     PLUMB_COUNT_KINDS = 13
 };
@@ -77,7 +77,7 @@ static inline plumb_count_scope plumb_count_of_node(plumb_node node)
 }
 /* Returns the scope of the innermost open span of the calling thread: what this thread has counted
  * since that span began, in the spans inside it too. Of spans nested deeper than 64 it is that of
- * the 64th. It has no peaks. */
+ * the 64th. It has the kinds up to PLUMB_COUNT_ALLOCATED_BYTES, and user counts. */
 static inline plumb_count_scope plumb_count_of_span(void)
 {
     plumb_count_scope s = {PLUMB_COUNT_OF_SPAN, 0};
@@ -86,10 +86,10 @@ static inline plumb_count_scope plumb_count_of_span(void)
 
 /* Returns the count of one kind (enum plumb_count_kind) and one name in the scope, or
  * PLUMB_COUNT_UNKNOWN. `name` NULL: the sum over all names; of peaks the sum of the pools' peaks in
- * a run, and the highest of a node's runs. In a span only dispatches and user counts have names,
- * the first 64 different ones of the process. Allocations of other running threads are included
- * when their node ends, and after 256 events or 64 KiB. In a signal handler that interrupted plumb,
- * counts of a span are unknown.
+ * a run, and the highest of a node's runs. Page faults and instructions are those of a node. In a
+ * span only dispatches and user counts have names, the first 64 different ones of the process.
+ * Allocations of other running threads are included when their node ends, and after 256 events or
+ * 64 KiB. In a signal handler that interrupted plumb, counts of a span are unknown.
  * Cost: of a span 40 ns; of the run and a node 2 ns a row of `plumb report counts`. */
 static inline int64_t plumb_count_get_named(plumb_count_scope scope, uint32_t kind,
                                             const char *name)
@@ -139,7 +139,7 @@ static inline plumb_counted plumb_counted_begin(uint32_t of)
 /* Returns what has been counted since `since`, of one kind (enum plumb_count_kind) and one name, or
  * PLUMB_COUNT_UNKNOWN. `name` NULL: all names, also those that came up later. Dispatches and user
  * counts have names here, the first 64 different ones of the process. PLUMB_COUNT_UNKNOWN also when
- * another run is open now, or another thread asks for the counts of a thread. It has no peaks.
+ * another run is open now, or another thread asks for the counts of a thread. Kinds as of a span.
  * 0.1 us; of the process 10 ns a thread more. */
 static inline int64_t plumb_counted_get(const plumb_counted *since, uint32_t kind, const char *name)
 {

@@ -227,6 +227,12 @@ static int by_place(const void *x, const void *y)
     return d ? d : (a->step > b->step) - (a->step < b->step);
 }
 
+/* Figures of a stage that include those of the stages inside it: a sum would count these twice. */
+static bool holds_inner(uint32_t kind)
+{
+    return kind >= PLUMB_COUNT_PEAK_BYTES && kind <= PLUMB_COUNT_INSTRUCTIONS;
+}
+
 void plumb_count_rows_merge(struct plumb_count_rows *o)
 {
     size_t n = 0;
@@ -237,7 +243,7 @@ void plumb_count_rows_merge(struct plumb_count_rows *o)
         const struct plumb_count_row *row = &o->rows[i];
         if (!last || by_place(last, row) != 0) {
             o->rows[n++] = *row;
-        } else if (row->kind == PLUMB_COUNT_PEAK_BYTES) {
+        } else if (holds_inner(row->kind)) {
             last->value = row->value > last->value ? row->value : last->value;
             last->calls += row->calls;
             last->runs += row->runs;

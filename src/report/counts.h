@@ -40,7 +40,8 @@ int plumb_count_rows_init(struct plumb_count_rows *out, const struct plumb_timin
 /* Reads the run in the directory `dir` and makes its rows. A killed run is recovered, of a run that
  * records the present state is read. Errors: those of plumb_load_run(), PLUMB_ERR_MEMORY. */
 int plumb_count_rows_read(struct plumb_count_rows *out, const char *dir, plumb_error *err);
-/* Sorts the rows again, and adds up those that a caller made equal; of peaks the highest stays. */
+/* Sorts the rows again, and adds up those that a caller made equal. Of peaks, page faults and
+ * instructions, which those of inner stages are part of, the highest stays. */
 void plumb_count_rows_merge(struct plumb_count_rows *rows);
 /* Frees the rows; also those of a failed call, or all-zero. */
 void plumb_count_rows_fini(struct plumb_count_rows *rows);

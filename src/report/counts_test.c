@@ -139,6 +139,39 @@ static void sums_of_peaks_are_the_highest(void **state)
     plumb_count_rows_fini(&rows);
 }
 
+static void counters_that_took_turns_are_no_counts(void **state)
+{
+    struct plumb_timing_node node = {.pipeline = "p", .phase = "inference", .name = "net"};
+    struct plumb_timing_counted counted[] = {{.node = 0, .runs = 3},
+                                             {.node = 0, .kernel = "gemm", .runs = 3}};
+    struct plumb_count_rows rows;
+    struct plumb_timing t;
+    (void)state;
+    plumb_timing_init(&t);
+    for (int i = 0; i < 2; i++) {
+        counted[i].counter[PLUMB_PERF_MINOR_FAULTS] = (struct plumb_timing_counter){70, 3, 0, 0, 0};
+        counted[i].counter[PLUMB_PERF_MAJOR_FAULTS] = (struct plumb_timing_counter){2, 3, 0, 0, 0};
+        counted[i].counter[PLUMB_PERF_INSTRUCTIONS] =
+            (struct plumb_timing_counter){12345, 3, 0, 9, 9};
+    }
+    t.nodes = &node;
+    t.node_count = 1;
+    t.perf.on = true;
+    t.perf.rows = counted;
+    t.perf.row_count = 2;
+    t.perf.state[PLUMB_PERF_MINOR_FAULTS] = t.perf.state[PLUMB_PERF_INSTRUCTIONS] =
+        PLUMB_COUNTER_THERE;
+    assert_int_equal(plumb_count_rows_init(&rows, &t, NULL), PLUMB_OK);
+    assert_int_equal(rows.count, 2);
+    check(&rows.rows[0], "net", -1, "page_faults", "", 3, 72);
+    check(&rows.rows[1], "net", -1, "instructions", "", 3, 12345);
+    plumb_count_rows_fini(&rows);
+    counted[0].counter[PLUMB_PERF_INSTRUCTIONS].scaled = 1;
+    assert_int_equal(plumb_count_rows_init(&rows, &t, NULL), PLUMB_OK);
+    assert_int_equal(rows.count, 1);
+    plumb_count_rows_fini(&rows);
+}
+
 static void the_order_of_the_cells_does_not_matter(void **state)
 {
     struct plumb_timing_cell cells[4][4];
@@ -221,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_user_count_is_in_the_run_once),
         cmocka_unit_test(runs_of_the_node_stand_next_to_its_counts),
         cmocka_unit_test(sums_of_peaks_are_the_highest),
+        cmocka_unit_test(counters_that_took_turns_are_no_counts),
         cmocka_unit_test(the_order_of_the_cells_does_not_matter),
         cmocka_unit_test(a_name_of_a_kind_reads_back),
     };

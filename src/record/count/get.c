@@ -2,6 +2,7 @@
  * of its own thread, and takes a lock only for sums that allocators have not passed on. */
 #include <string.h>
 
+#include "base/process/perf.h"
 #include "record/count/tally.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/count.h"
@@ -141,6 +142,42 @@ static int64_t peak_of_node(struct plumb_run *run, uint32_t node, const char *na
     return most;
 }
 
+/* Returns whether every run had the counter, and it is a count: one that took turns is an estimate,
+ * and a simulated one is made up. */
+static bool is_exact(struct plumb_run *run, const struct plumb_live_perf_figures *f, uint32_t id)
+{
+    return f->runs > 0 && f->counter[id].runs == f->runs && !f->counter[id].scaled &&
+           run->h->perf.counter[id].state == PLUMB_LIVE_PERF_THERE;
+}
+
+/* Counters of the runs of a stage in all phases, as the collector `perf` reads them. */
+static int64_t sum_counters(struct plumb_run *run, uint32_t node, uint32_t first, uint32_t last)
+{
+    uint32_t count = PLUMB_ACQUIRE(run->h->perfs.count);
+    int64_t sum = PLUMB_COUNT_UNKNOWN;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct plumb_live_perf *p = plumb_table_at(run, &run->h->perfs, i);
+        const struct plumb_live_perf_figures *f = &p->copy[PLUMB_ACQUIRE(p->shown) & 1];
+        if (p->kernel || !p->staged || !PLUMB_LOAD(p->shown) || plumb_key_node(p->key) != node)
+            continue;
+        for (uint32_t id = first; id <= last; id++) {
+            if (!is_exact(run, f, id))
+                return PLUMB_COUNT_UNKNOWN;
+            sum = (sum == PLUMB_COUNT_UNKNOWN ? 0 : sum) + (int64_t)f->counter[id].total;
+        }
+    }
+    return sum;
+}
+
+static int64_t counters_of(struct plumb_run *run, uint32_t node, uint32_t kind, const char *name)
+{
+    if (name && *name)
+        return PLUMB_COUNT_UNKNOWN;
+    return kind == PLUMB_COUNT_PAGE_FAULTS
+               ? sum_counters(run, node, PLUMB_PERF_MINOR_FAULTS, PLUMB_PERF_MAJOR_FAULTS)
+               : sum_counters(run, node, PLUMB_PERF_INSTRUCTIONS, PLUMB_PERF_INSTRUCTIONS);
+}
+
 /* ---- Span ------------------------------------------------------------------------------------ */
 
 static int64_t since(const struct plumb_tally_sums *now, const struct plumb_tally_sums *before,
@@ -172,6 +209,12 @@ static int64_t of_span(struct plumb_thread *th, uint32_t kind, const char *name)
     return named_since(&th->tally->now, &th->tally->level[depth].before, kind, name);
 }
 
+/* Other kinds are not known to the thread that they belong to. */
+static bool is_tallied(uint32_t kind)
+{
+    return kind <= PLUMB_COUNT_ALLOCATED_BYTES || kind == PLUMB_COUNT_USER;
+}
+
 /* ---- The function ---------------------------------------------------------------------------- */
 
 static int64_t get(const struct reader *r, const plumb_count_scope *scope, uint32_t kind,
@@ -179,8 +222,11 @@ static int64_t get(const struct reader *r, const plumb_count_scope *scope, uint3
 {
     struct plumb_run *run = r->in.run;
     if (scope->of == PLUMB_COUNT_OF_SPAN)
-        return r->interrupts || kind == PLUMB_COUNT_PEAK_BYTES ? PLUMB_COUNT_UNKNOWN
-                                                               : of_span(r->in.th, kind, name);
+        return r->interrupts || !is_tallied(kind) ? PLUMB_COUNT_UNKNOWN
+                                                  : of_span(r->in.th, kind, name);
+    if (kind == PLUMB_COUNT_PAGE_FAULTS || kind == PLUMB_COUNT_INSTRUCTIONS)
+        return scope->of == PLUMB_COUNT_OF_NODE ? counters_of(run, scope->node, kind, name)
+                                                : PLUMB_COUNT_UNKNOWN;
     if (kind == PLUMB_COUNT_USER)
         return sum_user(run, scope, name);
     if (kind == PLUMB_COUNT_PEAK_BYTES)
@@ -255,8 +301,8 @@ int64_t plumb_counted_get_impl(const plumb_counted *from, uint32_t kind, const c
     struct plumb_tally_sums now, before = {{0}, {0}};
     int64_t value = PLUMB_COUNT_UNKNOWN;
     struct reader r;
-    if (from->size < sizeof *from || !kind || kind >= PLUMB_COUNT_KINDS ||
-        kind == PLUMB_COUNT_PEAK_BYTES || !enter(&r))
+    if (from->size < sizeof *from || !kind || kind >= PLUMB_COUNT_KINDS || !is_tallied(kind) ||
+        !enter(&r))
         return value;
     if (from->run == r.in.run->generation &&
         (from->of == PLUMB_COUNTED_PROCESS || from->thread == r.in.th->tid)) {
