@@ -109,18 +109,21 @@ void plan_reset(struct plan *p)
 static void run_biquad(struct plan_step *step, const struct iir_signal *s)
 {
     PLUMB_SPAN("biquad");
+    plumb_dispatch("biquad");
     biquad_forward(step->sections, step->state, s);
 }
 
 static void run_sos(struct plan_step *step, const struct iir_signal *s)
 {
     PLUMB_SPAN("sos");
+    plumb_dispatch("sos");
     sos_forward(step->sections, step->count, step->state, s);
 }
 
 static void run_echo(struct plan_step *step, const struct iir_signal *s)
 {
     PLUMB_SPAN("delay");
+    plumb_dispatch("delay");
     delay_forward(step->delay, step->mix, step->state, &step->position, s);
 }
 
