@@ -51,7 +51,7 @@ struct plumb_cli_command {
 extern const struct plumb_cli_command plumb_cmd_record, plumb_cmd_report, plumb_cmd_compare,
     plumb_cmd_diverge, plumb_cmd_activations, plumb_cmd_bench, plumb_cmd_deep, plumb_cmd_gate,
     plumb_cmd_ab, plumb_cmd_runs, plumb_cmd_history, plumb_cmd_recover, plumb_cmd_export,
-    plumb_cmd_doctor, plumb_cmd_help;
+    plumb_cmd_doctor, plumb_cmd_help, plumb_cmd_count_launches;
 
 /* main.c: the table. NULL beyond the last; NULL for an unknown name. */
 const struct plumb_cli_command *plumb_cli_command(size_t i);

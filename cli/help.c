@@ -127,7 +127,7 @@ static void show_overview(FILE *out)
           "Usage: plumb COMMAND [OPTION]...\n\nCommands\n",
           out);
     for (size_t i = 0; (c = plumb_cli_command(i)); i++)
-        fprintf(out, "  %-11s %s\n", c->name, c->summary);
+        fprintf(out, "  %-14s %s\n", c->name, c->summary);
     fputs("\nplumb help COMMAND explains it, plumb help environment lists the variables,\n"
           "plumb help coming-from NAME translates names of other profilers, plumb --version\n"
           "prints the version.\n\nExample\n"

@@ -6,10 +6,10 @@
 #include "cli.h"
 
 static const struct plumb_cli_command *const commands[] = {
-    &plumb_cmd_record,      &plumb_cmd_report, &plumb_cmd_compare, &plumb_cmd_diverge,
-    &plumb_cmd_activations, &plumb_cmd_bench,  &plumb_cmd_gate,    &plumb_cmd_ab,
-    &plumb_cmd_deep,        &plumb_cmd_runs,   &plumb_cmd_history, &plumb_cmd_recover,
-    &plumb_cmd_export,      &plumb_cmd_doctor, &plumb_cmd_help,
+    &plumb_cmd_record,      &plumb_cmd_report, &plumb_cmd_compare,        &plumb_cmd_diverge,
+    &plumb_cmd_activations, &plumb_cmd_bench,  &plumb_cmd_gate,           &plumb_cmd_ab,
+    &plumb_cmd_deep,        &plumb_cmd_runs,   &plumb_cmd_history,        &plumb_cmd_recover,
+    &plumb_cmd_export,      &plumb_cmd_doctor, &plumb_cmd_count_launches, &plumb_cmd_help,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

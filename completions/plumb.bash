@@ -136,6 +136,12 @@ _plumb() {
         case $previous in
         esac
         ;;
+    count-launches)
+        words='--depths --duration --channels --fs --device --iters --tolerance --out --help'
+        case $previous in
+        --device) COMPREPLY=($(compgen -W 'cpu cuda' -- "$current")); return ;;
+        esac
+        ;;
     help)
         words='--man --completion --markdown --help'
         names='record report compare diverge activations bench gate ab deep runs history recover export doctor help environment regions coming-from'

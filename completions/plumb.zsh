@@ -54,6 +54,7 @@ _plumb() {
         'recover:make the report of a run that was killed'
         'export:write the trace of a run for other tools'
         'doctor:check what can be recorded here, and what prevents it'
+        'count-launches:count dispatches and launches per iteration'
         'help:explain a command, a variable, or a name of another profiler'
     )
     if (( CURRENT == 2 )); then
@@ -336,6 +337,19 @@ _plumb() {
         _arguments -S \
         '--help[show this text]' \
         '*:::command:_normal'
+        ;;
+    count-launches)
+        _arguments -S \
+        '--depths=[lengths of the chain, as 2,5,10,20 or as 2 5 10 20 (2,5,10,20)]:LIST:' \
+        '--duration=[seconds of the signal (5.0)]:S:' \
+        '--channels=[channels of the signal (2)]:N:' \
+        '--fs=[its sampling rate (48000)]:HZ:' \
+        '--device=[where it is computed (cpu)]:cpu|cuda:(cpu cuda)' \
+        '--iters=[iterations that are counted, after one to warm up (30)]:N:' \
+        '--tolerance=[largest difference of a fused sample from the unfused one (1e-6)]:X:' \
+        '--out=[write the result to FILE, whose folders are made; - is stdout (-)]:FILE:_files' \
+        '--help[show this text]' \
+        '*:file:_files'
         ;;
     help)
         _arguments -S \

@@ -19,7 +19,7 @@ insert() {
 }
 
 "$plumb" help --man >"$docs/man/plumb.1"
-for command in $("$plumb" help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+for command in $("$plumb" help | sed -n '/^Commands/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
     "$plumb" help --man "$command" >"$docs/man/plumb-$command.1"
 done
 for shell in bash zsh fish; do

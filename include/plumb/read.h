@@ -24,6 +24,7 @@
  * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
  * | run one stage alone and measure it             | <plumb/read/bench.h>       |
  * | check results against rules                    | <plumb/read/gate.h>        |
+ * | count dispatches per iteration of a program    | <plumb/read/launches.h>    |
  * | compare kernels with the peaks of the machine  | <plumb/read/deep.h>        |
  * | measure the energy of a command or a scope     | <plumb/read/energy.h>      |
  * | list or check settings                         | <plumb/read/setting.h>     |
@@ -57,6 +58,7 @@
 #include <plumb/read/export.h>
 #include <plumb/read/gate.h>
 #include <plumb/read/history.h>
+#include <plumb/read/launches.h>
 #include <plumb/read/ncu.h>
 #include <plumb/read/predecessor.h>
 #include <plumb/read/report.h>

@@ -13,10 +13,10 @@ has err.txt "unknown command 'frobnicate' (see 'plumb help')"
 expect 'misspelt command' 2 "$PLUMB_BIN" reprot
 has err.txt "unknown command 'reprot': did you mean 'report'?"
 expect 'help' 0 "$PLUMB_BIN" --help
-commands=$(sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' out.txt)
-[ "$(echo "$commands" | tr '\n' ' ')" = 'record report compare diverge activations bench gate ab deep runs history recover export doctor help ' ] ||
+commands=$(sed -n '/^Commands/,/^$/s/^  \([a-z-]*\) .*/\1/p' out.txt)
+[ "$(echo "$commands" | tr '\n' ' ')" = 'record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help ' ] ||
     fail "commands are: $commands"
-[ "$(sed -n '/^Commands/,/^$/s/^\(  [a-z]*  *\).*/\1/p' out.txt | awk '{ print length($0) }' | sort -u | wc -l)" = 1 ] ||
+[ "$(sed -n '/^Commands/,/^$/s/^\(  [a-z-]*  *\).*/\1/p' out.txt | awk '{ print length($0) }' | sort -u | wc -l)" = 1 ] ||
     fail 'what the commands do does not stand in one column'
 for command in $commands; do
     expect "$command --help" 0 "$PLUMB_BIN" "$command" --help
