@@ -11,7 +11,7 @@ _plumb() {
     local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate ab deep runs history recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -144,7 +144,7 @@ _plumb() {
         ;;
     help)
         words='--man --completion --markdown --help'
-        names='record report compare diverge activations bench gate ab deep runs history recover export doctor help environment regions coming-from'
+        names='record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help environment regions coming-from'
         files=
         case $previous in
         esac

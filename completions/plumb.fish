@@ -285,4 +285,4 @@ complete -c plumb -n '__plumb_is deep' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is recover' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is export' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_runs_program doctor' -x -a '(__plumb_program)'
-complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench gate ab deep runs history recover export doctor help environment regions coming-from' -d topic
+complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help environment regions coming-from' -d topic

@@ -357,7 +357,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*:topic:(record report compare diverge activations bench gate ab deep runs history recover export doctor help environment regions coming-from)'
+        '*:topic:(record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help environment regions coming-from)'
         ;;
     esac
 }

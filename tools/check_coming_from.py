@@ -184,9 +184,9 @@ class Tree:
                        for file, page in FIELD_PAGES.items()}
         self.commands = {}
         completion = (root / "completions/plumb.bash").read_text(encoding="utf-8")
-        for name, words in re.findall(r"^    (\w+)\)\n\s+words='([^']*)'", completion, re.M):
+        for name, words in re.findall(r"^    ([\w-]+)\)\n\s+words='([^']*)'", completion, re.M):
             self.commands[name] = set(words.split())
-        self.views = dict(re.findall(r"^    (\w+)\)\n\s+words='[^']*'\n\s+names='([a-z ]+)'", completion,
+        self.views = dict(re.findall(r"^    ([\w-]+)\)\n\s+words='[^']*'\n\s+names='([a-z ]+)'", completion,
                                      re.M))
         rows = (root / "docs/rows.md").read_text(encoding="utf-8")
         self.rows = dict(re.findall(r"^\| ([A-Z]{2}-\d+) \|.*\| ([a-z ]+) \| [^|]* \|$", rows, re.M))
@@ -207,7 +207,7 @@ class Tree:
         for name in re.findall(r"\bplumb_\w+(?:\.\w+)?", plumb):
             if any(word not in self.headers for word in name.split(".")):
                 gone.append(name)
-        for command, rest in re.findall(r"\bplumb ([a-z]+)([^|;]*)", plumb):
+        for command, rest in re.findall(r"\bplumb ([a-z][a-z-]*)([^|;]*)", plumb):
             if command not in self.commands:
                 gone.append("plumb " + command)
                 continue
