@@ -172,8 +172,10 @@ static const char *read_change(struct plumb_gate_bound *b, const char *p,
                  unit_hint(quantity));
         return NULL;
     }
-    if (sign == '-')
-        a.value = -a.value, a.exact = -a.exact;
+    if (sign == '-') {
+        a.value = -a.value;
+        a.exact = a.whole ? -a.exact : 0; /* beyond 63 bits it is not the number */
+    }
     b->whole = a.whole && !a.percent;
     b->exact = a.exact;
     if (a.percent)
