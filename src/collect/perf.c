@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -85,7 +86,7 @@ static void open_for(struct plumb_perf_thread *p)
         if (p->event[i].fd < 0)
             continue;
         if (plumb_perf_has_page(&p->event[i])) {
-            close(p->event[i].fd); /* the page keeps the event */
+            syscall(SYS_close, p->event[i].fd); /* the page keeps the event */
             p->event[i].fd = -1;
             p->by_page |= PLUMB_PERF_BIT(i);
         } else {

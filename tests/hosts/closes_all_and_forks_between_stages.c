@@ -1,6 +1,9 @@
-/* A server whose threads work in stages closes every descriptor that it did not open, forks workers
+/* labels: notsan
+ * A server whose threads work in stages closes every descriptor that it did not open, forks workers
  * that have stages of their own, and counts on the numbers of its descriptors. Counters of stages
- * (PLUMB_COLLECT=perf) take none of them, and do not lose a stage. */
+ * (PLUMB_COLLECT=perf) take none of them, and do not lose a stage.
+ *
+ * (ThreadSanitizer starts no threads in the child of a process with several.) */
 #include "hosts/host.h"
 
 #include <fcntl.h>

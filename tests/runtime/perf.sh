@@ -1,6 +1,7 @@
 #!/bin/sh
+# labels: notsan
 # The collector `perf`: what a stage did is counted for it, what plumb did around it is not; counters that are
-# not there are absent, with the reason, and never 0.
+# not there are absent, with the reason, and never 0. (ThreadSanitizer touches pages of its own.)
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 cat >prog.c <<'C'
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* The collector `perf`: work on the host that another collector reports is counted on its thread,
+/* labels: notsan
+ * The collector `perf`: work on the host that another collector reports is counted on its thread,
  * by its name and the stage around it; a kernel that failed, or ended on another thread, is
- * not. */
+ * not. (ThreadSanitizer touches pages of its own.) */
 #include <sys/mman.h>
 
 #include <jansson.h>

@@ -237,7 +237,7 @@ void plumb_perf_close(struct plumb_perf_event *e)
     if (e->page)
         munmap(e->page, e->page_bytes);
     if (e->fd >= 0)
-        close(e->fd);
+        syscall(SYS_close, e->fd); /* libc's is a cancellation point */
     *e = (struct plumb_perf_event){NULL, 0, -1};
 }
 
@@ -310,7 +310,7 @@ bool plumb_perf_read_fd(struct plumb_perf_reading *out, uint32_t id,
                         const struct plumb_perf_event *e)
 {
     uint64_t got[3];
-    if (e->fd < 0 || read(e->fd, got, sizeof got) != (ssize_t)sizeof got)
+    if (e->fd < 0 || syscall(SYS_read, e->fd, got, sizeof got) != (long)sizeof got)
         return false;
     out->value[id] = got[0];
     out->enabled[id] = got[1];

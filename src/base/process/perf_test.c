@@ -1,4 +1,5 @@
-/* Tests of perf.c: differences of made-up readings, reasons, and reading what every machine has. */
+/* labels: notsan
+ * Tests of perf.c: differences of made-up readings, reasons, and reading what every machine has. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>
