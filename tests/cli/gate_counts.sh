@@ -1,12 +1,13 @@
 #!/bin/sh
 # timeout: 900
 # Rules on counts over recordings of one program: unchanged code never fails, however busy the machine is (TEST_GATES
-# times, in make soak 200), and one extra dispatch, copy or allocation fails every time and is named.
+# times, in make soak 200), and one extra dispatch, copy, launch or allocation fails every time and is named.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 cat >host.c <<'END'
 #include <stdlib.h>
 #include <string.h>
 
+#include <plumb/fake.h>
 #include <plumb/plumb.h>
 
 static const char *extra = "";
@@ -24,6 +25,7 @@ static void layer(int i)
     PLUMB_SPAN("layer");
     plumb_counter_add("native", 1);
     plumb_counter_add("copies", 1);
+    plumb_fake_wait(plumb_fake_enqueue(0, 0, "kernel", 1000));
     allocate(memory, 4096);
     if (i != 7)
         return;
@@ -31,6 +33,8 @@ static void layer(int i)
         plumb_counter_add("native", 1);
     if (strcmp(extra, "copy") == 0)
         plumb_counter_add("copies", 1);
+    if (strcmp(extra, "launch") == 0)
+        plumb_fake_wait(plumb_fake_enqueue(0, 0, "kernel", 1000));
     if (strcmp(extra, "allocation") == 0)
         allocate(memory + 1, 4097);
 }
@@ -70,6 +74,18 @@ name = allocations
 per = call
 limit = == 1
 
+[launches]
+metric = launches
+node = layer
+per = call
+limit = == 1
+
+[blocks]
+metric = allocations
+node = layer
+name = cpu/*
+limit = == old
+
 [buffers]
 metric = peak_allocated
 node = *
@@ -87,7 +103,7 @@ record() {
     run=$1
     shift
     rm -rf "$run"
-    PLUMB_QUIET=1 PLUMB=1 PLUMB_RUN_DIR=$PWD/$run ./host "$@" >/dev/null 2>record.txt ||
+    PLUMB_COLLECT=fake PLUMB_CLOCK=virtual PLUMB_QUIET=1 PLUMB=1 PLUMB_RUN_DIR=$PWD/$run ./host "$@" >/dev/null 2>record.txt ||
         fail "the program failed: $(cat record.txt)"
 }
 record old
@@ -104,15 +120,17 @@ while [ "$i" -lt "${TEST_GATES:-10}" ]; do
     i=$((i + 1))
 done
 [ "$failures" = 0 ] || cat out.txt >&2
-for extra in dispatch copy allocation grow; do
+for extra in dispatch copy launch allocation grow; do
     record new $extra
     expect "an extra $extra" 1 "$PLUMB_BIN" gate counts.rules new --old old
     case $extra in
     dispatch) has out.txt 'regression: one native call a layer (counts.rules:1): layer, native: user is 31, limit == 1; in 30 runs' ;;
     copy) has out.txt 'regression: copies (counts.rules:9): layer, copies: user is 31, was 30' ;;
+    launch) has out.txt 'launches (counts.rules:22): layer: launches is 31, limit == 1; in 30 runs' ;;
     allocation) has out.txt 'regression: allocations (counts.rules:15): layer, allocations: user is 31, limit == 1; in 30 runs' \
-        'regression: bytes (counts.rules:29): decode, cpu/pool: peak_bytes is 4097 B, was 4096 B' ;;
-    grow) has out.txt 'regression: buffers (counts.rules:22): decode, gpu/pool: peak_allocated is 7823 MB, was 2955 MB (+164.7 %)' ;;
+        'regression: blocks (counts.rules:28): layer, cpu/pool: allocations is 31, was 30' \
+        'regression: bytes (counts.rules:41): decode, cpu/pool: peak_bytes is 4097 B, was 4096 B' ;;
+    grow) has out.txt 'regression: buffers (counts.rules:34): decode, gpu/pool: peak_allocated is 7823 MB, was 2955 MB (+164.7 %)' ;;
     esac
 done
 # A copy more, as the counts of a collector have it.
