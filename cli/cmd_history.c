@@ -9,6 +9,9 @@
 
 #include "cli.h"
 
+/* It could not be told whether something is worse. */
+enum { PLUMB_EXIT_UNKNOWN = 3 };
+
 enum {
     DB,
     WAIT,
@@ -24,6 +27,7 @@ enum {
     DRY_RUN,
     FAILED,
     REPORT,
+    RECORD,
     METRIC,
     BRANCH,
     SOURCE,
@@ -61,6 +65,8 @@ static const struct plumb_cli_option options[OPTIONS + 1] = {
                 false},
     [REPORT] = {"report", "PATH", "also write a Markdown report to this file, or into this folder",
                 false},
+    [RECORD] = {"record", "DIR", "with --config: write the raw record, perf_ID_TIME.json, into DIR",
+                false},
     [METRIC] = {"metric", "NAME", "plot only this metric (all gated ones)", false},
     [BRANCH] = {"branch", "NAME", "only records of this branch", false},
     [SOURCE] = {"source", "pr|local|scheduled_main|unknown", "only records of such runs", false},
@@ -85,7 +91,7 @@ static const struct plumb_cli_option options[OPTIONS + 1] = {
     (KEYS | BIT(BRANCH) | BIT(SOURCE) | BIT(SINCE) | BIT(UNTIL) | BIT(NEWEST) | BIT(ELIGIBLE))
 
 struct wish {
-    const char *db, *format, *output, *report;
+    const char *db, *format, *output, *report, *record;
     plumb_history_options file;
     plumb_results_options results;
     plumb_history_add_options add;
@@ -170,6 +176,41 @@ static void report_path(char *out, size_t size, const char *path, const plumb_re
     snprintf(out, size, "%s/perf_%s_%s.md", path, commit, stamp);
 }
 
+/* "perf_<benchmark>_<time>.json"; what a path cannot have becomes '_'. */
+static void record_name(char *out, size_t size, const char *folder, const plumb_result *r)
+{
+    char name[128] = "", stamp[32] = "";
+    time_t seconds = (time_t)(r->time_ns / 1000000000u);
+    struct tm tm;
+    size_t n = 0;
+    const char *label = r->label ? r->label : "";
+    if (!*label || *label == '.')
+        name[n++] = '_';
+    for (; *label && n < sizeof name - 1; label++)
+        name[n++] = strchr("._-", *label) || (*label >= '0' && *label <= '9') ||
+                            (*label >= 'a' && *label <= 'z') || (*label >= 'A' && *label <= 'Z')
+                        ? *label
+                        : '_';
+    name[n] = '\0';
+    if (gmtime_r(&seconds, &tm))
+        strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
+    snprintf(out, size, "%s/perf_%s_%s.json", folder, name, stamp);
+}
+
+static bool write_records(const struct wish *w, const plumb_results *results)
+{
+    char path[4096];
+    for (size_t i = 0; w->record && i < plumb_results_count(results); i++) {
+        const char *raw = plumb_results_raw(results, i);
+        if (!raw)
+            continue;
+        record_name(path, sizeof path, w->record, plumb_results_get(results, i));
+        if (!plumb_cli_output(&plumb_cmd_history, path, raw))
+            return false;
+    }
+    return true;
+}
+
 static bool append(const char *path, const char *text)
 {
     FILE *file = fopen(path, "ae");
@@ -239,7 +280,7 @@ static int run_add(struct wish *w)
 {
     const char *rc_text = getenv("PERF_PYTEST_RC");
     plumb_history_added added = {.size = sizeof added};
-    plumb_history *history;
+    plumb_history *history = NULL;
     plumb_results *results;
     plumb_error err = {0, ""};
     int status = PLUMB_EXIT_TROUBLE;
@@ -250,7 +291,9 @@ static int run_add(struct wish *w)
         w->add.failed = 1;
     if (!(results = read_results(w)))
         return status;
-    if ((history = open_history(w, true))) {
+    if (plumb_results_count(results) == 0)
+        status = PLUMB_EXIT_UNKNOWN; /* all were skipped: nothing is known */
+    else if (write_records(w, results) && (history = open_history(w, true))) {
         if (plumb_history_add(&added, history, results, &w->add, &err) < 0)
             trouble(&err);
         else
@@ -347,7 +390,7 @@ static int run_plot(struct wish *w)
 static const struct verb verbs[] = {
     {{"add", "FILE...", "compare results with their baselines, and keep them",
       FILE_OPTIONS | SHOWN | KEYS | BIT(CONFIG) | BIT(BASELINE) | BIT(NO_COMPARE) | BIT(DRY_RUN) |
-          BIT(FAILED) | BIT(REPORT)},
+          BIT(FAILED) | BIT(REPORT) | BIT(RECORD)},
      run_add},
     {{"list", NULL, "a row for each record, the oldest first", FILE_OPTIONS | SHOWN | CHOICE},
      run_list},
@@ -491,6 +534,8 @@ static bool take(struct wish *w, int option, const char *value)
         w->results.config = value;
     else if (option == REPORT)
         w->report = value;
+    else if (option == RECORD)
+        w->record = value;
     else if (option == METRIC)
         w->filter.metric = value;
     else if (option == BRANCH)

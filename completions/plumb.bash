@@ -110,7 +110,7 @@ _plumb() {
         esac
         ;;
     history)
-        words='--db --wait --workload --variant --version --recipe --hardware --software --config --baseline --no-compare --dry-run --failed --report --metric --branch --source --since --until --newest --eligible --keep --id --format --output --help'
+        words='--db --wait --workload --variant --version --recipe --hardware --software --config --baseline --no-compare --dry-run --failed --report --record --metric --branch --source --since --until --newest --eligible --keep --id --format --output --help'
         names='add list show prune plot '$(_plumb_runs)
         case $previous in
         --baseline) COMPREPLY=($(compgen -W 'auto yes no' -- "$current")); return ;;

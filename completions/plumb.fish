@@ -235,6 +235,7 @@ complete -c plumb -n '__plumb_is history' -l no-compare -d 'store without compar
 complete -c plumb -n '__plumb_is history' -l dry-run -d 'compare without storing'
 complete -c plumb -n '__plumb_is history' -l failed -d 'the program that measured has failed (PERF_PYTEST_RC not 0)'
 complete -c plumb -n '__plumb_is history' -l report -x -d 'also write a Markdown report to this file, or into this folder'
+complete -c plumb -n '__plumb_is history' -l record -r -d 'with --config: write the raw record, perf_ID_TIME.json, into DIR'
 complete -c plumb -n '__plumb_is history' -l metric -x -d 'plot only this metric (all gated ones)'
 complete -c plumb -n '__plumb_is history' -l branch -x -d 'only records of this branch'
 complete -c plumb -n '__plumb_is history' -l source -x -a 'pr local scheduled_main unknown' -d 'only records of such runs'

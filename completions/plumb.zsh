@@ -307,6 +307,7 @@ _plumb() {
         '--dry-run[compare without storing]' \
         '--failed[the program that measured has failed (PERF_PYTEST_RC not 0)]' \
         '--report=[also write a Markdown report to this file, or into this folder]:PATH:' \
+        '--record=[with --config: write the raw record, perf_ID_TIME.json, into DIR]:DIR:_files' \
         '--metric=[plot only this metric (all gated ones)]:NAME:' \
         '--branch=[only records of this branch]:NAME:' \
         '--source=[only records of such runs]:pr|local|scheduled_main|unknown:(pr local scheduled_main unknown)' \

@@ -56,6 +56,11 @@ const plumb_result *plumb_results_get(const plumb_results *results, size_t i)
     return i < results->list.count ? &results->list.items[i].r : NULL;
 }
 
+const char *plumb_results_raw(const plumb_results *results, size_t i)
+{
+    return i < results->list.count ? results->list.items[i].raw : NULL;
+}
+
 const char *plumb_results_remarks(const plumb_results *results)
 {
     return results->list.remarks.data ? results->list.remarks.data : "";

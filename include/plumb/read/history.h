@@ -96,10 +96,11 @@ typedef struct plumb_results_options {
     const char *workload; /* replace those of the file; NULL: as the file has them */
     const char *variant;
     const char *version;
-    const char *recipe;      /* path of a JSON file, or 64 hex digits */
-    const char *hardware;    /* path of a JSON file, or an id */
-    const char *software;    /* path of a JSON file, or an id */
-    const char *config;      /* path of a benchmark's configuration; NULL: none */
+    const char *recipe;   /* path of a JSON file, or 64 hex digits */
+    const char *hardware; /* path of a JSON file, or an id */
+    const char *software; /* path of a JSON file, or an id */
+    const char *config;   /* path of a benchmark's configuration, for a run whose requests are the
+                                runs of that benchmark; NULL: none */
     char *const *environ_of; /* "NAME=value" entries, NULL-terminated, to infer the source of the
                                 run from; NULL: those of the process */
 } plumb_results_options;
@@ -133,6 +134,9 @@ PLUMB_API void plumb_results_close(plumb_results *results);
 PLUMB_API size_t plumb_results_count(const plumb_results *results);
 /* Returns result `i`, in the order of time, or NULL beyond the last. */
 PLUMB_API const plumb_result *plumb_results_get(const plumb_results *results, size_t i);
+/* Returns the raw record that was made of result `i`, a run with a configuration: the JSON of
+ * FastVideo's perf_*.json. NULL: it has none. */
+PLUMB_API const char *plumb_results_raw(const plumb_results *results, size_t i);
 /* Returns what was left out while reading, one line each; "": nothing. */
 PLUMB_API const char *plumb_results_remarks(const plumb_results *results);
 

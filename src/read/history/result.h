@@ -14,6 +14,7 @@ struct plumb_result_item {
     plumb_result r;
     const char *digest;      /* of what was measured: equal results are one record */
     const char *extra;       /* JSON: profiles, recipe, origin; NULL: none */
+    const char *raw;         /* JSON of the raw record that was made of a run; NULL: none */
     const char *environment; /* id of the environment, for audit; NULL: none */
     bool keyed;              /* says that it has all six keys: one that is missing is an error */
     bool breached;           /* above one of its static limits */

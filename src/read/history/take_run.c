@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "codec/json_fields.h"
+#include "read/history/identity.h"
+#include "read/history/raw.h"
 #include "read/run/load.h"
 #include "read/run/runs.h"
 
@@ -159,6 +161,71 @@ static void take_timing(struct plumb_taking *t, const struct plumb_timing *timin
     take_identity(t, item, timing);
 }
 
+/* ---- A run of a configured benchmark
+ * ---------------------------------------------------------- */
+
+/* Writes the profile of the facts that `write` puts. */
+static void put_profile(struct plumb_buf *out, const struct plumb_timing *timing,
+                        void (*write)(struct plumb_json *, const struct plumb_timing *),
+                        void (*profile)(struct plumb_buf *, const struct plumb_json_value *))
+{
+    struct plumb_json_tree tree;
+    struct plumb_buf facts = {0};
+    struct plumb_json j;
+    plumb_json_init(&j, &facts, 0);
+    write(&j, timing);
+    if (facts.failed || plumb_json_tree_read(&tree, facts.data, facts.len, 0, "facts", NULL) < 0) {
+        out->failed = true;
+    } else {
+        profile(out, tree.root);
+        plumb_json_tree_fini(&tree);
+    }
+    plumb_buf_fini(&facts);
+}
+
+/* Takes the raw record as the file that it is to be. */
+static int take_record(struct plumb_taking *t, const struct plumb_buf *text, plumb_error *err)
+{
+    struct plumb_json_tree tree;
+    size_t before = t->list->count;
+    int rc = plumb_json_tree_read(&tree, text->data, text->len, 0, "the raw record", err);
+    if (rc < 0)
+        return rc;
+    if ((rc = plumb_take_perf(t, tree.root, err)) == PLUMB_OK)
+        t->list->items[before].raw = plumb_arena_strdup(&t->list->arena, text->data);
+    plumb_json_tree_fini(&tree);
+    return rc;
+}
+
+static int take_configured(struct plumb_taking *t, const struct plumb_timing *timing,
+                           plumb_error *err)
+{
+    struct plumb_benchmark_config c;
+    struct plumb_buf hardware = {0}, software = {0}, record = {0};
+    int rc = plumb_benchmark_config_read(&c, t->config, t->options->config, err);
+    if (rc < 0)
+        return rc;
+    if (c.gpus > 0 && (uint64_t)c.gpus > timing->runtime.gpu_count) {
+        plumb_buf_printf(&t->list->remarks,
+                         "benchmark '%s' is skipped: it needs %lld GPUs, and the run had %zu\n",
+                         c.id, (long long)c.gpus, timing->runtime.gpu_count);
+        return PLUMB_OK;
+    }
+    put_profile(&hardware, timing, put_hardware, plumb_hardware_profile);
+    put_profile(&software, timing, put_software, plumb_software_profile);
+    if (hardware.failed || software.failed)
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a record");
+    else
+        rc = plumb_raw_record(&record, timing, &c, &t->origin, hardware.data, software.data,
+                              &t->list->remarks, err);
+    if (rc == PLUMB_OK)
+        rc = take_record(t, &record, err);
+    plumb_buf_fini(&hardware);
+    plumb_buf_fini(&software);
+    plumb_buf_fini(&record);
+    return rc;
+}
+
 int plumb_take_run(struct plumb_taking *t, const char *path, plumb_error *err)
 {
     struct plumb_load load;
@@ -169,6 +236,8 @@ int plumb_take_run(struct plumb_taking *t, const char *path, plumb_error *err)
     if (load.state == PLUMB_LOAD_LIVE)
         rc = plumb_fail(err, PLUMB_ERR_STATE,
                         "the run '%s' still records: add it when it has ended", path);
+    else if (t->config)
+        rc = take_configured(t, &load.timing, err);
     else
         take_timing(t, &load.timing);
     plumb_timing_fini(&load.timing);
