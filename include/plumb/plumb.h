@@ -186,7 +186,7 @@ static inline void plumb_record_ns(plumb_node node, uint64_t ns);
  * bound and cost. */
 static inline void plumb_record_device_ns(plumb_node node, uint64_t ns);
 /* Adds `n`, which may be negative, to the counter `name` of the thread's pipeline; reports show its
- * total. 14 ns: a linear search through the counters and one atomic add, so use few names. More
+ * total. 40 ns in a span, 80 ns in a step: a linear search through the counters, so use few. More
  * than PLUMB_MAX_NODES are dropped and counted. (plumb_gauge_set() of timeline.h sets a value
  * instead.) */
 static inline void plumb_counter_add(const char *name, int64_t n);
