@@ -1,7 +1,7 @@
 #!/bin/sh
 # timeout: 900
-# Rules on counts over recordings of one program: unchanged code never fails, however busy the machine is (TEST_GATES
-# times, in make soak 200), and one extra dispatch, copy, launch or allocation fails every time and is named.
+# Rules on counts over recordings of one program: unchanged code never fails, however busy the machine is (10 times, or
+# TEST_GATES), and one extra dispatch, copy, launch or allocation fails every time and is named.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 cat >host.c <<'END'
 #include <stdlib.h>
