@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "launch.h"
+#include "record_count.h"
 #include "target.h"
 #include <plumb/collector.h>
 
@@ -238,6 +239,13 @@ static void check_interposers(struct tally *tally, const char *library)
     else
         line(tally, "malloc", PLUMB_CHECK_NOT_SEEN, "install plumb again",
              "no %.150s: 'plumb record --malloc' does not work", path);
+    const char *why = plumb_cli_count_obstacle(path, sizeof path, library);
+    if (why)
+        line(tally, "count", PLUMB_CHECK_NOT_SEEN, "mark the calls with plumb_dispatch()",
+             "'plumb record --count' does not work: %.200s", why);
+    else
+        line(tally, "count", PLUMB_CHECK_SEEN, NULL,
+             "calls of library functions, for 'plumb record --count'");
     if (plumb_cli_beside(path, sizeof path, library, PLUMB_CLI_ONEDNN_LIBRARY))
         line(tally, "onednn", PLUMB_CHECK_SEEN, NULL, "%.200s, for 'plumb record --collect onednn'",
              path);

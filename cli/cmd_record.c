@@ -10,17 +10,23 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "energy.h"
+#include "functions.h"
 #include "launch.h"
+#include "record_count.h"
 #include "target.h"
 
-enum { MALLOC, ENERGY, ENERGY_OUTPUT, POWERCAP };
+enum { MALLOC, CALLS, ENERGY, ENERGY_OUTPUT, POWERCAP };
 
 static const struct plumb_cli_option options[] = {
     [MALLOC] = {"malloc", NULL,
                 "count what the program and its libraries allocate with malloc(), by node", false},
+    [CALLS] = {"calls", "ROOT",
+               "make spans of the functions below the folder ROOT (-g -finstrument-functions)",
+               false},
     [ENERGY] = {"energy", NULL, "joules of processors and GPUs, of the program and its stages",
                 false},
     [ENERGY_OUTPUT] = {"energy-output", "FILE", "the same, also written to FILE", false},
@@ -38,11 +44,14 @@ struct record {
     char *const *argv; /* of the program */
     struct plumb_cli_target target;
     char library[4096];
-    char list[12300]; /* for LD_PRELOAD */
+    char list[16400];        /* for LD_PRELOAD */
+    const char *calls_below; /* the folder of --calls; NULL: not given */
+    char functions[4096];    /* the table that is made for it; "" */
     bool has_library;
     bool preload;
     bool wants_malloc;
-    struct interposer malloc, onednn;
+    bool counts; /* calls, by PLUMB_COUNT */
+    struct interposer malloc, onednn, calls;
     char layer[4096]; /* of OpenCL; "": none */
     bool forbidden;   /* PLUMB=0 */
     struct plumb_cli_log log;
@@ -173,6 +182,16 @@ static bool prepare_onednn(struct record *r)
     return setenv("PLUMB_TRACE", "1", 0) == 0 && find_interposer(r, &r->onednn);
 }
 
+/* The same for entries and returns of functions. */
+static bool prepare_calls(struct record *r)
+{
+    if (!r->calls_below || r->forbidden || r->target.error)
+        return true;
+    return find_interposer(r, &r->calls) &&
+           plumb_cli_functions_prepare(r->functions, sizeof r->functions, &r->target,
+                                       r->calls_below);
+}
+
 /* The same for OpenCL, whose loader loads the layer. Without libplumb it would do nothing. */
 static bool prepare_opencl(struct record *r)
 {
@@ -198,6 +217,18 @@ static bool prepare_opencl(struct record *r)
     return setenv("PLUMB_TRACE", "1", 0) == 0;
 }
 
+/* The same for calls. */
+static bool prepare_count(struct record *r)
+{
+    const char *list = getenv("PLUMB_COUNT");
+    r->counts = list && list[0] && !r->forbidden && !r->target.error;
+    if (!r->counts)
+        return true;
+    if (!r->has_library)
+        plumb_cli_library(r->library, sizeof r->library);
+    return plumb_cli_count_prepare(&r->target, r->argv[0], r->library);
+}
+
 static void list(struct record *r, const char *library, bool wanted)
 {
     size_t n = strlen(r->list);
@@ -211,6 +242,7 @@ static const char *preloads(struct record *r)
 {
     list(r, r->malloc.path, r->malloc.preload);
     list(r, r->onednn.path, r->onednn.preload);
+    list(r, r->calls.path, r->calls.preload);
     list(r, r->library, r->preload);
     return r->list[0] ? r->list : NULL;
 }
@@ -223,8 +255,10 @@ static bool prepare(struct record *r)
         plumb_cli_say(&plumb_cmd_record, "cannot set PLUMB: %s", strerror(errno));
         return false;
     }
+    if (!prepare_count(r))
+        return false;
     prepare_library(r);
-    if (!prepare_malloc(r) || !prepare_onednn(r) || !prepare_opencl(r))
+    if (!prepare_malloc(r) || !prepare_onednn(r) || !prepare_opencl(r) || !prepare_calls(r))
         return false;
     if (!plumb_cli_log_open(&r->log))
         plumb_cli_say(&plumb_cmd_record,
@@ -411,7 +445,8 @@ static void say_end(const struct record *r, const struct plumb_launched *end)
                       end->signal, strsignal(end->signal));
 }
 
-static int record(char *const *argv, bool with_malloc, struct plumb_cli_energy *energy)
+static int record(char *const *argv, bool with_malloc, const char *calls_below,
+                  struct plumb_cli_energy *energy)
 {
     struct plumb_launched end;
     int status = PLUMB_LAUNCH_OWN;
@@ -423,8 +458,10 @@ static int record(char *const *argv, bool with_malloc, struct plumb_cli_energy *
     r->energy = energy;
     r->argv = argv;
     r->wants_malloc = with_malloc;
+    r->calls_below = calls_below;
     r->malloc = (struct interposer){.name = PLUMB_CLI_MALLOC_LIBRARY, .option = "--malloc"};
     r->onednn = (struct interposer){.name = PLUMB_CLI_ONEDNN_LIBRARY, .option = "--collect onednn"};
+    r->calls = (struct interposer){.name = PLUMB_CLI_CALLS_LIBRARY, .option = "--calls"};
     r->started = time(NULL);
     if (!prepare(r))
         goto out;
@@ -452,14 +489,19 @@ static int record(char *const *argv, bool with_malloc, struct plumb_cli_energy *
         plumb_cli_log_read(&r->log);
     bool recovered = recover_left(r);
     plumb_cli_energy_show(r->energy, argv, &r->log);
+    if (r->counts && how.log)
+        plumb_cli_count_tell(&r->log, argv[0]);
     if (recovered || !how.log || r->energy->wanted) /* that is recorded in any case */
         goto out;
-    if (r->log.runs == 0 && r->log.mallocs == 0 && r->log.collected == 0 && r->log.refused == 0)
+    if (r->log.runs == 0 && r->log.mallocs == 0 && r->log.collected == 0 && r->log.counted == 0 &&
+        r->log.refused == 0)
         say_nothing_seen(r);
     else if (r->malloc.preload && r->log.loads > 0 && r->log.mallocs == 0)
         say_no_malloc(r);
 out:
     plumb_cli_energy_free(r->energy);
+    if (r->functions[0])
+        unlink(r->functions);
     plumb_cli_log_close(&r->log);
     free(r);
     return status;
@@ -470,6 +512,7 @@ static int run(int argc, char **argv)
     struct plumb_cli_args args;
     struct plumb_cli_energy energy = {.wanted = false};
     bool with_malloc = false;
+    const char *calls_below = NULL;
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_record, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0) {
@@ -481,6 +524,8 @@ static int run(int argc, char **argv)
             energy.output = args.value;
         else if (option == POWERCAP)
             energy.powercap = args.value;
+        else if (option == CALLS)
+            calls_below = args.value;
         else if (!set_setting((size_t)(option - PLUMB_ARGS_SETTING), args.value))
             return PLUMB_LAUNCH_OWN;
     }
@@ -491,7 +536,7 @@ static int run(int argc, char **argv)
     if (option != PLUMB_ARGS_END)
         return PLUMB_LAUNCH_OWN;
     energy.wanted = energy.wanted || energy.output || energy.powercap;
-    return record(argv + args.operand, with_malloc, &energy);
+    return record(argv + args.operand, with_malloc, calls_below, &energy);
 }
 
 const struct plumb_cli_command plumb_cmd_record = {
@@ -519,6 +564,16 @@ const struct plumb_cli_command plumb_cmd_record = {
         "GPUs while CMD runs, whether or not it is recorded. They count the whole\n"
         "machine. Each run directory gets energy.json, with the joules of each stage.\n"
         "\n"
+        "--count LIBRARY:FUNCTION,... loads libplumb-count.so as an auditor of the\n"
+        "dynamic linker. It counts calls of these functions from other objects, by node,\n"
+        "step and phase: 'plumb report counts' shows them. Both names are shell patterns;\n"
+        "without LIBRARY, every object is meant. Calls inside a library, and of static,\n"
+        "inlined or hidden functions, are not seen. Needs x86-64 and glibc 2.35.\n"
+        "\n"
+        "--calls ROOT records each call of a function whose source lies below the\n"
+        "folder ROOT as a span, named 'function (file:line)'. The program, or a library\n"
+        "that it is linked with, has to be built with -g -finstrument-functions.\n"
+        "\n"
         "Each other option sets the variable of the same name (--skip-first is\n"
         "PLUMB_SKIP_FIRST) and wins over it; 'plumb help environment' lists them. PLUMB=0\n"
         "in the environment forbids recording and wins over everything.\n"
@@ -532,6 +587,8 @@ const struct plumb_cli_command plumb_cmd_record = {
                 "plumb record --run-dir out/run1 -- python3 pipeline.py\n"
                 "plumb record --malloc -- ./prog\n"
                 "plumb record --energy --energy-output joules.json -- ./prog\n"
+                "plumb record --count 'libdnnl.so.2:dnnl_primitive_execute' -- python3 infer.py\n"
+                "plumb record --calls src --trace -- ./prog\n"
                 "plumb record --collect opencl -- ./blur in.mp4\n"
                 "plumb record --collect onednn -- python3 infer.py",
     .status = "that of the program; 128 + N if signal N ended it; 125 if plumb itself failed,\n"

@@ -381,6 +381,7 @@ void plumb_cli_log_read(struct plumb_cli_log *log)
         if (is(e, "run") && e->number == 0)
             find_activations(log, e->dir);
         log->mallocs += is(e, "malloc") && e->number > 0;
+        log->counted += is(e, "calls");
         log->collected += has_collected(e);
     }
 }
@@ -426,6 +427,26 @@ bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
         if (read_collector(&log->entries[k], out) && !is_told(log, k, out->name) && i-- == 0)
             return true;
     return false;
+}
+
+/* Returns how many processes before entry `end` have reported the item as unseen. */
+static uint64_t unseen_before(const struct plumb_cli_log *log, size_t end, const char *item)
+{
+    uint64_t n = 0;
+    for (size_t k = 0; k < end; k++)
+        n += is(&log->entries[k], "unseen") && strcmp(log->entries[k].dir, item) == 0;
+    return n;
+}
+
+const char *plumb_cli_log_unseen(const struct plumb_cli_log *log, size_t i)
+{
+    for (size_t k = 0; k < log->count; k++) {
+        const struct plumb_cli_entry *e = &log->entries[k];
+        if (is(e, "unseen") && unseen_before(log, k, e->dir) == 0 &&
+            unseen_before(log, log->count, e->dir) == log->counted && i-- == 0)
+            return e->dir;
+    }
+    return NULL;
 }
 
 void plumb_cli_log_close(struct plumb_cli_log *log)

@@ -39,6 +39,8 @@ bool plumb_cli_library(char *out, size_t size);
  * is none. */
 bool plumb_cli_beside(char *out, size_t size, const char *library, const char *name);
 #define PLUMB_CLI_MALLOC_LIBRARY "libplumb-malloc.so"
+#define PLUMB_CLI_CALLS_LIBRARY "libplumb-calls.so"
+#define PLUMB_CLI_COUNT_LIBRARY "libplumb-count.so"
 #define PLUMB_CLI_ONEDNN_LIBRARY "libplumb-onednn.so"
 #define PLUMB_CLI_OPENCL_LIBRARY "libplumb-opencl.so"
 

@@ -64,7 +64,7 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(PLUMB_ISA_FOREIGN "_neon\\.c$")
 else()
-  set(PLUMB_ISA_FOREIGN "_(avx2|avx512|avx512bf16|avx512fp16|amx)\\.c$")
+  set(PLUMB_ISA_FOREIGN "_(x86_64|avx2|avx512|avx512bf16|avx512fp16|amx)\\.c$")
 endif()
 
 function(plumb_isa_sources list)

@@ -119,6 +119,9 @@ plumb_layer_sources(PLUMB_RECORD_SOURCES record/*.c collect/*.c api/record_*.c)
 plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c isolate/*.c report/*.c
   api/read_*.c)
 plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
+plumb_layer_sources(PLUMB_COUNT_SOURCES inject/count/*.c)
+plumb_layer_sources(PLUMB_CALLS_SOURCES inject/calls/*.c)
+list(REMOVE_ITEM PLUMB_INJECT_SOURCES ${PLUMB_COUNT_SOURCES} ${PLUMB_CALLS_SOURCES})
 plumb_layer_sources(PLUMB_OPENCL_SOURCES collect/opencl/*.c)
 list(REMOVE_ITEM PLUMB_RECORD_SOURCES ${PLUMB_OPENCL_SOURCES})
 plumb_layer_sources(PLUMB_ONEDNN_SOURCES collect/onednn/*.c)
@@ -159,6 +162,11 @@ plumb_objects(plumb_common_objects ${PLUMB_COMMON_SOURCES})
 plumb_objects(plumb_record_objects ${PLUMB_RECORD_SOURCES})
 plumb_small_frames(plumb_common_objects)
 plumb_small_frames(plumb_record_objects)
+# It runs where vector registers hold a call's arguments.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/record/calls/glance_general.c" APPEND PROPERTY
+    COMPILE_OPTIONS -mgeneral-regs-only)
+endif()
 target_compile_definitions(plumb_record_objects PRIVATE
   "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")
 if(PLUMB_HAVE_NVTX)
@@ -206,6 +214,33 @@ if(PLUMB_BUILD_KIND STREQUAL "plain")
   target_compile_options(plumb_inject_objects PRIVATE -fno-builtin)
   plumb_small_frames(plumb_inject_objects)
   plumb_preloaded_library(plumb_malloc plumb-malloc $<TARGET_OBJECTS:plumb_inject_objects>)
+endif()
+
+# Counts calls of functions, loaded by LD_AUDIT: on x86-64, with glibc. It links nothing, and its code
+# runs in calls of the program, whose arguments lie in vector registers (inject/count/bare.h).
+set(PLUMB_HAVE_COUNT FALSE)
+if(PLUMB_BUILD_KIND STREQUAL "plain" AND CMAKE_SIZEOF_VOID_P EQUAL 8
+    AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(PLUMB_HAVE_COUNT TRUE)
+  plumb_objects(plumb_count_objects ${PLUMB_COUNT_SOURCES})
+  target_compile_options(plumb_count_objects PRIVATE -ffreestanding -mgeneral-regs-only
+    -fno-stack-protector -fno-stack-clash-protection -U_FORTIFY_SOURCE)
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    # gcc would make calls of memset() and strlen() out of loops.
+    target_compile_options(plumb_count_objects PRIVATE -fno-tree-loop-distribute-patterns)
+  endif()
+  plumb_preloaded_library(plumb_count plumb-count $<TARGET_OBJECTS:plumb_count_objects>)
+  target_link_options(plumb_count PRIVATE -nostdlib)
+  set_target_properties(plumb_count PROPERTIES LINK_LIBRARIES "")
+endif()
+
+# Makes spans of the calls of functions that a compiler has instrumented.
+set(PLUMB_HAVE_CALLS FALSE)
+if(PLUMB_BUILD_KIND STREQUAL "plain")
+  set(PLUMB_HAVE_CALLS TRUE)
+  plumb_objects(plumb_calls_objects ${PLUMB_CALLS_SOURCES})
+  plumb_small_frames(plumb_calls_objects)
+  plumb_preloaded_library(plumb_calls plumb-calls $<TARGET_OBJECTS:plumb_calls_objects>)
 endif()
 
 # Stands between a program and its OpenCL drivers. A client of libplumb, as a plug-in is. What knows

@@ -87,6 +87,7 @@ plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers
 plumb_option(PLUMB_OPENCL auto "OpenCL layer (plumb record --collect opencl); needs the OpenCL headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_HISTORY auto "plumb history; needs SQLite and Nettle")
+plumb_option(PLUMB_DW auto "plumb record --calls; needs libdw of elfutils")
 plumb_option(PLUMB_EXAMPLES auto
   "Example pipelines; text_to_video and video_nodes need oneDNN and libav, opencl_blur OpenCL too, audio_filter_chain libsndfile")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
@@ -133,6 +134,10 @@ plumb_feature(PLUMB_HISTORY PLUMB_HAVE_HISTORY "plumb history"
   "no libplumb-read" PLUMB_HAVE_READ
   "no SQLite (libsqlite3-dev)" SQLITE_FOUND
   "no Nettle (nettle-dev)" NETTLE_FOUND)
+plumb_pkg(DW libdw)
+plumb_feature(PLUMB_DW PLUMB_HAVE_DW "plumb record --calls"
+  "no plumb command" PLUMB_HAVE_READ
+  "no libdw (libdw-dev)" DW_FOUND)
 
 # The CMake package of Debian's oneDNN wants OpenCL, which its CPU engine does not need: look for the
 # library itself.

@@ -5,11 +5,15 @@ if(PLUMB_HAVE_READ)
   list(FILTER cli_sources EXCLUDE REGEX "_test\\.c$")
   plumb_program(plumb_cli ${cli_sources})
   target_link_libraries(plumb_cli PRIVATE plumb::read ${CMAKE_DL_LIBS})
+  if(PLUMB_HAVE_DW)
+    target_link_libraries(plumb_cli PRIVATE PkgConfig::DW)
+  endif()
   # PLUMB_DISABLE: the command uses the types of the headers and does not look for a runtime.
   # The process in which plumb bench runs a stage records it.
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/cli/bench_alone.c" APPEND PROPERTY
     COMPILE_OPTIONS -UPLUMB_DISABLE)
   target_compile_definitions(plumb_cli PRIVATE PLUMB_DISABLE
+    "PLUMB_HAVE_DW=$<BOOL:${PLUMB_HAVE_DW}>"
     PLUMB_BIN_TO_LIB="${PLUMB_BIN_TO_LIB}" PLUMB_BIN_TO_DATA="${PLUMB_BIN_TO_DATA}")
   configure_file("${PROJECT_SOURCE_DIR}/share/predecessors.tsv"
     "${PLUMB_DATA_DIR}/predecessors.tsv" COPYONLY)

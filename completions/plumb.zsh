@@ -67,6 +67,7 @@ _plumb() {
     record)
         _arguments -S \
         '--malloc[count what the program and its libraries allocate with malloc(), by node]' \
+        '--calls=[make spans of the functions below the folder ROOT (-g -finstrument-functions)]:ROOT:' \
         '--energy[joules of processors and GPUs, of the program and its stages]' \
         '--energy-output=[the same, also written to FILE]:FILE:_files' \
         '--powercap=[folder of energy counters (/sys/class/powercap)]:DIR:_files' \
@@ -118,6 +119,7 @@ _plumb() {
         '--activations-queue=[if records come faster than they can be written: wait, or drop and count them]:block|drop:(block drop)' \
         '--activations-dump=[regular expression: modules whose tensors are saved whole, as safetensors]:NAME:' \
         '--activations-dump-bytes=[maximum size of all tensors saved whole]:SIZE:' \
+        '--count=[functions whose calls are counted: LIBRARY:FUNCTION,...]:NAME:' \
         '--fork=[a forked child records a run of its own, or nothing]:follow|off:(follow off)' \
         '--signals=-[end the run on SIGTERM and SIGINT if the program does not handle them]::on|off:(on off)' \
         '--helper=-[use a helper thread; off: no memory samples, no trace, no activations]::on|off:(on off)' \

@@ -57,8 +57,8 @@ MAY_INCLUDE = {
 ORDER = {
     "base": ["text", "", "stats", "process"],
     "codec": ["", "gz"],
-    "record": ["runtime", "trace", "activation", "count", "stage", "collect", "span", "control",
-               "run"],
+    "record": ["runtime", "trace", "activation", "count", "stage", "collect", "calls", "span",
+               "control", "run"],
     "isolate": ["energy", ""],
     "read": ["file", "json", "ncu", "trace", "activation", "run", "history"],
     "analyze": ["trace", "kernel", "roofline", "activation", "compare", "history", "gate", "diverge",

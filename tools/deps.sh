@@ -36,6 +36,7 @@ cmd:clang-format-14              | clang-format-14     | clang14-tools-extra    
 pc:jansson                       | libjansson-dev      | jansson-devel              | jansson
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
 pc:otf2                          | libotf2-trace-dev   | otf2-devel                 | otf2
+pc:libdw                         | libdw-dev           | elfutils-devel             | libelf
 cmd:otf2-print                   | otf2-tools          | otf2                       | otf2
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
@@ -71,6 +72,7 @@ cmd:/usr/bin/python3             | python3             | python3                
 pc:lttng-ust                     | liblttng-ust-dev    | lttng-ust-devel            | lttng-ust
 cmd:lttng                        | lttng-tools         | lttng-tools                | lttng-tools
 cmd:uftrace                      | uftrace             | uftrace                    | uftrace
+cmd:ltrace                       | ltrace              | ltrace                     | ltrace
 cmd:perf                         | linux-perf          | perf                       | perf
 hdr:CL/cl_layer.h                | opencl-c-headers    | opencl-headers             | opencl-headers
 pc:OpenCL                        | ocl-icd-opencl-dev  | ocl-icd-devel              | ocl-icd

@@ -23,6 +23,7 @@
 #include "base/stderr.h"
 #include "collect/list.h"
 #include "record/activation/activation.h"
+#include "record/calls/calls.h"
 #include "record/collect/collector.h"
 #include "record/count/count.h"
 #include "record/run/platform.h"
@@ -190,6 +191,7 @@ static void fill_table(void)
     table.region_resolve = plumb_region_resolve_impl;
     table.region_list = plumb_region_list_impl;
     table.region_begin = plumb_region_begin_impl;
+    table.open_place = plumb_open_place_impl;
     table.environment_read = plumb_environment_read_impl;
     table.device_unregister = plumb_device_unregister_impl;
     table.count_add = plumb_count_add_impl;
@@ -371,6 +373,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
         plumb_helper_start_late();
     PLUMB_RELEASE(plumb_rt.api, &table);
     leave_rendezvous();
+    plumb_calls_find(&table);
     plumb_run_loaded();
 }
 

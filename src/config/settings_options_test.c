@@ -209,6 +209,7 @@ static const struct {
     {"TRACE_DIR", "trace and dir in one, which have fields"},
     {"REGION_CHECK", "only a user may have the program end"},
     {"HELPER", "made when the library is loaded with recording wanted"},
+    {"COUNT", "functions are counted from the load of the program, by plumb record alone"},
     {"CAPTURE", "asked for from outside, of a program as it is, for one run"},
     {"CAPTURE_BYTES", "of the same"},
     {"CLOCK", "chosen when the library is loaded: time stamps are taken before plumb_start()"},

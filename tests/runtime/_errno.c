@@ -47,6 +47,19 @@ static void check(const char *call)
         at++;                                                                                      \
     } while (0)
 
+/* Of functions that only plumb's own libraries call. */
+static void look(void)
+{
+    const struct plumb_api *api = plumb_api_();
+    struct plumb_open_place place = {.size = sizeof place};
+    struct plumb_open_node open;
+    if (!api || !PLUMB_KNOWS_(api, open_place))
+        return;
+    api->open_place(&place);
+    place.glance(&open);
+    place.look(&open);
+}
+
 static void nothing(void *arg)
 {
     (void)arg;
@@ -186,6 +199,7 @@ static int nouns(int which, int at)
     CALL(plumb_memory_baseline());
     CALL(plumb_stopwatch_start(&stopwatch, NULL, &err));
     CALL(plumb_stopwatch_stop(&result, stopwatch, &err); stopwatch = NULL);
+    CALL(look());
     CALL(plumb_environment_read(&environment, "framework", "1", &err));
     CALL(plumb_measure(&measured, nothing, NULL, NULL, &err));
     CALL(timed = plumb_timed_begin("timed"); plumb_timed_end(&timed));

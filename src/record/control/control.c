@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "live/clock.h"
+#include "record/calls/calls.h"
 #include "record/runtime/helper.h"
 #include "record/runtime/keeper.h"
 #include "record/runtime/mapping.h"
@@ -75,13 +76,14 @@ static void take_anchor(struct plumb_run *run, uint64_t now)
 /* Further periodic work belongs here. */
 static uint64_t run_turn(struct plumb_run *run)
 {
-    uint64_t sample_ns, now;
+    uint64_t sample_ns, calls_ns, now;
     if (!plumb_rt.overhead_ticks_x1000)
         plumb_calibrate();
     PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
     PLUMB_STORE(run->h->overhead_work_ticks_x1000, plumb_rt.overhead_work_ticks_x1000);
     PLUMB_STORE(run->h->seen_ticks, plumb_ticks_from(plumb_rt.clock));
     sample_ns = plumb_series_sample(run);
+    calls_ns = plumb_calls_turn(run);
     now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
     if (now >= control.next_anchor)
         take_anchor(run, now);
@@ -90,7 +92,7 @@ static uint64_t run_turn(struct plumb_run *run)
         signal_take(SIGINT);
         control.signals_at = UINT64_MAX;
     }
-    now = until(lower(control.next_anchor, control.signals_at), now);
+    now = lower(calls_ns, until(lower(control.next_anchor, control.signals_at), now));
     return sample_ns ? lower(sample_ns, now) : now;
 }
 

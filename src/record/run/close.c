@@ -7,6 +7,7 @@
 #include "base/pages.h"
 #include "live/read.h"
 #include "model/timing.h"
+#include "record/calls/calls.h"
 #include "record/run/run.h"
 #include "record/run/subsystems.h"
 #include "record/runtime/carve.h"
@@ -149,7 +150,7 @@ static void log_nothing(void)
 int plumb_run_stop_now(plumb_error *err)
 {
     int rc = PLUMB_OK;
-    if (!plumb_rt.run && plumb_rt.want_run && plumb_sized_waits())
+    if (!plumb_rt.run && plumb_rt.want_run && (plumb_sized_waits() || plumb_calls_wait()))
         rc = plumb_run_open_now(true, err);
     if (plumb_rt.run) {
         rc = close_run(plumb_rt.run, err);

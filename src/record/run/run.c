@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/process/environment.h"
 #include "record/activation/activation.h"
+#include "record/calls/calls.h"
 #include "record/control/control.h"
 #include "record/runtime/helper.h"
 #include "record/runtime/helper_life.h"
@@ -167,7 +168,7 @@ static bool stop_nothing(void)
 {
     bool nothing;
     plumb_life_lock();
-    nothing = !plumb_rt.run && !(plumb_rt.want_run && plumb_sized_waits());
+    nothing = !plumb_rt.run && !(plumb_rt.want_run && (plumb_sized_waits() || plumb_calls_wait()));
     if (nothing) {
         stopped.err = (plumb_error){0, ""};
         stopped.rc = plumb_run_stop_now(&stopped.err);
@@ -181,7 +182,7 @@ static int stop_now(plumb_error *err)
 {
     int rc;
     bool done;
-    if (PLUMB_LOAD(plumb_rt.want_run) && plumb_sized_waits())
+    if (PLUMB_LOAD(plumb_rt.want_run) && (plumb_sized_waits() || plumb_calls_wait()))
         plumb_regions_check();
     done = stop_nothing() || plumb_helper_do_patiently(PLUMB_JOB_STOP, QUIET_NS);
     plumb_log_show(PLUMB_LOG_TO_ANY);

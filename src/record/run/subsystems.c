@@ -3,6 +3,7 @@
 #include "record/run/subsystems.h"
 
 #include "record/activation/activation.h"
+#include "record/calls/calls.h"
 #include "record/collect/collector.h"
 #include "record/control/control.h"
 #include "record/run/platform.h"
@@ -58,6 +59,18 @@ static void open_capture(struct plumb_run *run, bool early)
     plumb_capture_open(run);
 }
 
+static void open_calls(struct plumb_run *run, bool early)
+{
+    (void)early;
+    plumb_calls_open(run);
+}
+
+static void finish_calls(struct plumb_run *run, const struct plumb_anchor *end)
+{
+    (void)end;
+    plumb_calls_finish(run);
+}
+
 static void close_control(struct plumb_run *run)
 {
     (void)run;
@@ -110,6 +123,7 @@ const struct plumb_subsystem plumb_subsystems[] = {
      .open = open_capture,
      .close = plumb_capture_close,
      .forked = plumb_capture_forked},
+    {.name = "calls", .open = open_calls, .finish = finish_calls, .forked = plumb_calls_forked},
     {.name = "control",
      .open = plumb_control_start,
      .close = close_control,

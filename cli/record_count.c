@@ -1,0 +1,141 @@
+/* record_count.c: see record_count.h. */
+#include "record_count.h"
+
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { LIBC_MAJOR = 2, LIBC_MINOR = 35 };
+
+/* Before 2.35, glibc does not report functions that are bound at once (-z now) to auditors, and
+ * slows down every call through a PLT when there is one. */
+static bool libc_is_old(void)
+{
+    int major = 0, minor = 0;
+    sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
+    return major < LIBC_MAJOR || (major == LIBC_MAJOR && minor < LIBC_MINOR);
+}
+
+const char *plumb_cli_count_obstacle(char *memory, size_t size, const char *library)
+{
+    char path[4096];
+#if !defined(__x86_64__)
+    return "calls are counted on x86-64 only: mark them with PLUMB_SPAN() or plumb_dispatch()";
+#endif
+    if (libc_is_old()) {
+        snprintf(memory, size,
+                 "glibc %s does not report every function to auditors: 2.35 or later is needed",
+                 gnu_get_libc_version());
+        return memory;
+    }
+    if (!library || plumb_cli_beside(path, sizeof path, library, PLUMB_CLI_COUNT_LIBRARY))
+        return NULL;
+    snprintf(memory, size, "no %.200s: install plumb again", path);
+    return memory;
+}
+
+/* Returns what is wrong with the list; NULL: nothing. */
+static const char *fault(const char *list)
+{
+    const char *item = list;
+    for (;;) {
+        size_t n = strcspn(item, ",");
+        const char *colon = memchr(item, ':', n);
+        if (n == 0)
+            return "an item is empty";
+        if (colon && (colon == item || colon + 1 == item + n))
+            return "an item wants LIBRARY:FUNCTION, or a function alone";
+        if (memchr(item, ' ', n))
+            return "names have no spaces";
+        if (colon && memchr(colon + 1, ':', n - (size_t)(colon + 1 - item)))
+            return "an item has two colons; functions of C++ are named as nm prints them";
+        if (!item[n])
+            return NULL;
+        item += n + 1;
+    }
+}
+
+static const char *program_obstacle(const struct plumb_cli_target *t)
+{
+    if (t->foreign)
+        return "is built for another processor or word size";
+    if (t->known && t->is_static)
+        return "is statically linked: its calls pass no dynamic linker that could report them; "
+               "count them with marks (PLUMB_SPAN, plumb_dispatch) or link it dynamically";
+    if (t->privileged)
+        return "changes the user or gains capabilities, so that the loader ignores LD_AUDIT; "
+               "record a copy without these rights";
+    return NULL;
+}
+
+/* Puts the auditor before those that the user has. */
+static bool add_auditor(const char *path)
+{
+    const char *before = getenv("LD_AUDIT");
+    char *value = NULL;
+    if (!before || !*before)
+        return setenv("LD_AUDIT", path, 1) == 0;
+    bool ok = asprintf(&value, "%s:%s", path, before) >= 0;
+    ok = ok && setenv("LD_AUDIT", value, 1) == 0;
+    free(value);
+    return ok;
+}
+
+bool plumb_cli_count_prepare(const struct plumb_cli_target *t, const char *program,
+                             const char *library)
+{
+    const struct plumb_cli_command *us = &plumb_cmd_record;
+    const char *list = getenv("PLUMB_COUNT"), *why;
+    char path[4096], memory[4400];
+    if ((why = fault(list)) != NULL) {
+        plumb_cli_usage(us, "--count: '%s': %s", list, why);
+        return false;
+    }
+    if ((why = plumb_cli_count_obstacle(memory, sizeof memory, library)) != NULL) {
+        plumb_cli_say(us, "--count: %s", why);
+        return false;
+    }
+    if ((why = program_obstacle(t)) != NULL) {
+        plumb_cli_say(us, "--count: '%s' %s", program, why);
+        return false;
+    }
+    plumb_cli_beside(path, sizeof path, library, PLUMB_CLI_COUNT_LIBRARY);
+    if (strchr(path, ':')) {
+        plumb_cli_say(us, "--count: '%s' cannot be loaded: LD_AUDIT takes no path with a colon",
+                      path);
+        return false;
+    }
+    if (add_auditor(path))
+        return true;
+    plumb_cli_say(us, "cannot set LD_AUDIT: %s", strerror(errno));
+    return false;
+}
+
+/* Says that an item of the list has matched nothing, in words that fit the item. */
+static void say_unseen(const char *item)
+{
+    plumb_cli_say(&plumb_cmd_record,
+                  "--count: no call of '%s' crossed a dynamic symbol: the library was not loaded, "
+                  "the function has another name there, or its callers reach it inside the library",
+                  item);
+}
+
+void plumb_cli_count_tell(const struct plumb_cli_log *log, const char *program)
+{
+    const char *item;
+    if (log->counted == 0) {
+        plumb_cli_say(
+            &plumb_cmd_record,
+            "--count: calls were counted in no process: something on the way clears "
+            "LD_AUDIT or the environment (sudo, env -i), or '%s' ended without passing by "
+            "its exit handlers",
+            program);
+        return;
+    }
+    for (size_t i = 0; (item = plumb_cli_log_unseen(log, i)) != NULL; i++)
+        say_unseen(item);
+}

@@ -1,0 +1,98 @@
+/* relocations.c: see relocations.h. */
+#include "inject/count/relocations.h"
+
+#include "inject/count/bare.h"
+#include "inject/count/functions.h"
+#include "inject/count/wanted.h"
+
+enum { PAGE = 4096, READ = 1, WRITE = 2, OWN_ADDRESSES = 256 };
+
+/* Names of functions whose address is an entry of the program's PLT. Calls through it are counted
+ * there. */
+static const char *own_address[OWN_ADDRESSES];
+static uint32_t own_addresses;
+
+static bool has_own_address(const char *name)
+{
+    for (uint32_t i = 0; i < own_addresses; i++)
+        if (plumb_bare_equal(own_address[i], name))
+            return true;
+    return false;
+}
+
+/* Returns the symbol that the relocation refers to if that may be a function. */
+static const Elf64_Sym *function_of(const struct plumb_object *o, const Elf64_Rela *r)
+{
+    const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
+    unsigned type = ELF64_ST_TYPE(s->st_info);
+    if (!ELF64_R_SYM(r->r_info))
+        return NULL;
+    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE ? s : NULL;
+}
+
+static bool is_address(const Elf64_Rela *r)
+{
+    unsigned type = ELF64_R_TYPE(r->r_info);
+    return type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
+}
+
+/* Returns the name of a wanted function to whose address the relocation refers, else NULL. */
+static const char *wanted_name(const struct plumb_object *o, const Elf64_Rela *r)
+{
+    const Elf64_Sym *s = is_address(r) ? function_of(o, r) : NULL;
+    const char *name = s ? o->strings + s->st_name : NULL;
+    return name && *name && plumb_wanted_name(name) && !has_own_address(name) ? name : NULL;
+}
+
+void plumb_relocations_program(const struct plumb_object *o)
+{
+    /* The PLT's relocations name every function that has an entry. */
+    const Elf64_Rela *plt = NULL;
+    size_t n = 0;
+    for (const Elf64_Dyn *d = o->map->l_ld; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_JMPREL)
+            plt =
+                (const Elf64_Rela *)(d->d_un.d_ptr < o->map->l_addr ? o->map->l_addr + d->d_un.d_ptr
+                                                                    : d->d_un.d_ptr);
+        else if (d->d_tag == DT_PLTRELSZ)
+            n = d->d_un.d_val / sizeof *plt;
+    }
+    for (size_t i = 0; plt && i < n && own_addresses < OWN_ADDRESSES; i++) {
+        const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(plt[i].r_info)];
+        const char *name = o->strings + s->st_name;
+        if (s->st_shndx == SHN_UNDEF && s->st_value && plumb_wanted_name(name))
+            own_address[own_addresses++] = name;
+    }
+}
+
+/* Returns whether the page(s) of the relocation could be given this protection. */
+static bool protect(const Elf64_Rela *r, int protection)
+{
+    uintptr_t first = (uintptr_t)r & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = ((uintptr_t)(r + 1) + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    return plumb_bare_call(SYS_mprotect, (long)first, (long)(end - first), protection, 0, 0, 0) ==
+           0;
+}
+
+static void watch(const struct plumb_object *o, Elf64_Rela *r, const char *name)
+{
+    const Elf64_Xword symbol = ELF64_R_SYM(r->r_info);
+    if (r->r_addend) {
+        plumb_note_uncounted(o->file, name, "a table has an address inside it");
+    } else if (!protect(r, READ | WRITE)) {
+        plumb_note_uncounted(o->file, name,
+                             "calls through a pointer: the relocation cannot be made writable");
+    } else {
+        r->r_info = ELF64_R_INFO(symbol, R_X86_64_JUMP_SLOT);
+        protect(r, READ);
+    }
+}
+
+void plumb_relocations_watch(const struct plumb_object *o)
+{
+    for (size_t i = 0; i < o->relocation_count; i++) {
+        const char *name = wanted_name(o, &o->relocations[i]);
+        if (name)
+            watch(o, &o->relocations[i], name);
+    }
+}

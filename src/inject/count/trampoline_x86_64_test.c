@@ -1,0 +1,91 @@
+/* labels: plain
+ * Code that libplumb-count.so calls in the middle of a call of the program may use vector
+ * registers, in which the program's arguments lie: they are restored. The file under test is
+ * included, because the library exports nothing but what the dynamic linker calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if defined(__x86_64__)
+#include "inject/count/trampoline_x86_64.c"
+
+void plumb_count_slow(uint32_t function)
+{
+    (void)function;
+}
+
+static int calls;
+
+static void change_registers(void *arg)
+{
+    (void)arg;
+    calls++;
+    __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n pcmpeqd %%xmm7, %%xmm7\n pcmpeqd %%xmm15, %%xmm15\n"
+                     "fninit\n fldz\n"
+                     :
+                     :
+                     : "xmm0", "xmm7", "xmm15");
+    if (__builtin_cpu_supports("avx"))
+        __asm__ volatile("vxorps %%ymm1, %%ymm1, %%ymm1" : : : "xmm1");
+}
+
+/* Fills xmm0, xmm7 and xmm15, makes the call, and stores what is in them then. */
+static void call_with(const double in[3], double out[3])
+{
+    void (*fn)(void *) = change_registers;
+    __asm__ volatile("movsd (%1), %%xmm0\n movsd 8(%1), %%xmm7\n movsd 16(%1), %%xmm15\n"
+                     "mov %0, %%rdi\n xor %%esi, %%esi\n"
+                     "mov %%rsp, %%rbx\n sub $256, %%rsp\n and $-16, %%rsp\n"
+                     "call plumb_with_vectors_saved\n"
+                     "mov %%rbx, %%rsp\n"
+                     "movsd %%xmm0, (%2)\n movsd %%xmm7, 8(%2)\n movsd %%xmm15, 16(%2)\n"
+                     :
+                     : "r"(fn), "r"(in), "r"(out)
+                     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory",
+                       "xmm0", "xmm7", "xmm15");
+}
+
+static void check(void)
+{
+    const double in[3] = {1.25, -7.5, 1e300};
+    double out[3] = {0, 0, 0};
+    int before = calls;
+    call_with(in, out);
+    assert_int_equal(calls, before + 1);
+    assert_memory_equal(in, out, sizeof in);
+}
+
+static void registers_are_restored(void **state)
+{
+    (void)state;
+    plumb_vectors_init();
+    check();
+}
+
+static void registers_are_restored_on_a_processor_without_xsave(void **state)
+{
+    uint32_t bytes = plumb_save_bytes;
+    (void)state;
+    plumb_save_bytes = 0;
+    check();
+    plumb_save_bytes = bytes;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(registers_are_restored),
+        cmocka_unit_test(registers_are_restored_on_a_processor_without_xsave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+    return 77;
+}
+#endif

@@ -1,0 +1,63 @@
+#!/bin/sh
+# labels: plain
+# FV-23: plumb record --calls ROOT records entries and returns of the functions whose source lies below
+# ROOT, of a program and of its libraries, and of no others; without it nothing is recorded.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+here=$PLUMB_SOURCE_DIR/tests/rows
+if ! "$PLUMB_BIN" record --calls . -- /nowhere 2>&1 | grep -q 'cannot run'; then
+    echo 'no libdw'
+    exit 77
+fi
+mkdir src other
+cp "$here/_calls_prog.c" src/prog.c
+cp "$here/_calls_other.c" "$here/_calls_other.h" other
+cc() {
+    # shellcheck disable=SC2086 # words
+    $CC -std=gnu11 -g -Wall -Wextra -Werror -Iother "$@" || exit 1
+}
+cc -O1 -finstrument-functions -fPIC -shared other/_calls_other.c -o libother.so
+cc -O0 -finstrument-functions src/prog.c -o prog libother.so -Wl,-rpath,"$PWD" -lpthread
+cc -O2 -finstrument-functions -no-pie src/prog.c -o fast libother.so -Wl,-rpath,"$PWD" -lpthread
+cc -O1 src/prog.c -o plain libother.so -Wl,-rpath,"$PWD" -lpthread
+./prog >wanted.txt
+# nodes RUN: "count node", sorted
+nodes() {
+    "$PLUMB_BIN" report --format json "$1" | jq -r '.pipelines[0].rows[] | "\(.count) \(.node)"' | sort
+}
+line() { # of a text in prog.c
+    grep -n "$1" src/prog.c | head -1 | cut -d: -f1
+}
+for prog in prog fast; do
+    expect "$prog" 4 "$PLUMB_BIN" record --quiet --calls src --run-dir "run_$prog" -- "./$prog"
+    cmp -s out.txt wanted.txt || fail "$prog: it prints other things"
+    empty err.txt
+    nodes "run_$prog" >"$prog.txt"
+    lacks "$prog.txt" other
+    # Each call of a thread and of a handler; the jump leaves one call without a return.
+    has "$prog.txt" "111 leaf (prog.c:$(line 'int leaf'))" "1 main (prog.c:$(line 'int main'))" \
+        "1 worker (prog.c:$(line 'worker(void'))" "1 on_signal (prog.c:$(line 'on_signal(int'))"
+done
+has prog.txt "5 factorial (prog.c:$(line '^int factorial'))" "0 jumper (prog.c:$(line 'jumper(void'))"
+
+expect 'everything' 4 "$PLUMB_BIN" record --quiet --calls "$PWD" --run-dir all -- ./prog
+nodes all >all.txt
+has all.txt '1 other (other/_calls_other.c:4)' "111 leaf (src/prog.c:$(line 'int leaf'))"
+expect 'a part' 4 "$PLUMB_BIN" record --quiet --calls other --run-dir part -- ./prog
+[ "$(nodes part)" = '1 other (_calls_other.c:4)' ] || fail "a part: $(nodes part)"
+expect 'a trace' 4 "$PLUMB_BIN" record --quiet --trace --calls src --run-dir traced -- ./prog
+expect 'its call tree' 0 "$PLUMB_BIN" report tree traced
+has out.txt "    factorial (prog.c:$(line '^int factorial'))"
+
+# Off, and where there is nothing: no span.
+expect 'off' 4 "$PLUMB_BIN" record --run-dir off -- ./prog
+has err.txt 'nothing was recorded'
+expect 'not instrumented' 4 "$PLUMB_BIN" record --calls src --run-dir bare -- ./plain
+has err.txt 'nothing was recorded'
+expect 'another folder' 125 "$PLUMB_BIN" record --calls /usr/include -- ./prog
+has err.txt "no function of './prog' or its libraries has its source below '/usr/include'" '-finstrument-functions'
+expect 'no folder' 125 "$PLUMB_BIN" record --calls nowhere -- ./prog
+has err.txt "--calls: 'nowhere': No such file or directory"
+cc -static -finstrument-functions src/prog.c other/_calls_other.c -o still -lpthread
+expect 'a static program' 125 "$PLUMB_BIN" record --calls src -- ./still
+has err.txt 'is statically linked'
+exit $((failures > 0))
