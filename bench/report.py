@@ -76,6 +76,12 @@ ROWS = [
         ("alloc_event_ns", "an event of an allocator of the program's", "ns", None),
         ("malloc_interposer_ns", "a malloc() and its free() under --malloc, more", "ns", None),
     ]),
+    ("Counting calls without a rebuild", [
+        ("audit_ns_per_call", "a call that plumb record --count counts, more", "ns", 3.0),
+        ("audit_in_spans_ns_per_call", "the same where each call has a node of its own", "ns", None),
+        ("ltrace_ns_per_call", "ltrace -c, wall time", "ns", None),
+        ("uftrace_ns_per_call", "uftrace record, of a library call, wall time", "ns", None),
+    ]),
     ("Collectors", [
         ("emit_ns", "a device span of a known launch", "ns", None),
         ("onednn_hook_ns_per_call", "a primitive of oneDNN under its collector, more", "ns", None),

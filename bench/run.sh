@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation decode torch memory collect malloc opencl onednn trace read jsonl export diverge compare gate peers uftrace t2v stage"
+all="machine payload span traced snapshot signature activation decode torch memory collect malloc count opencl onednn trace read jsonl export diverge compare gate peers uftrace t2v stage"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -46,7 +46,7 @@ how() {
     machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) echo "own $1 1" ;;
     payload | span | traced) echo "own $1 5" ;;
     activation) echo "own $1 9" ;;
-    opencl | onednn | torch | export | diverge | compare | gate | peers | uftrace | t2v | stage) echo "run_$1" ;;
+    count | opencl | onednn | torch | export | diverge | compare | gate | peers | uftrace | t2v | stage) echo "run_$1" ;;
     *) return 1 ;;
     esac
 }
@@ -116,6 +116,14 @@ run_opencl() {
         return 0
     fi
     own opencl 1
+}
+
+run_count() {
+    if [ ! -x "$build/bench/bench_count" ]; then
+        missing count bench_count audit_ns_per_call "calls are counted on x86-64 only"
+        return 0
+    fi
+    own count 1 && "$here/count.py" "$build/bench/count_host" --json "$tmp/count_peers.json" --tmp "$tmp" $quick
 }
 
 run_pairs() {
