@@ -373,6 +373,7 @@ void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_sta
 void plumb_stage_end_report(const struct plumb_stage_ended *ended)
 {
     const struct plumb_stage_run *s = &ended->run;
+    struct plumb_thread *th = plumb_tls;
     if (s->captured)
         plumb_capture_end(s->span, s->mark == 2);
     if (s->flags & PLUMB_POINT_STAGE) {
@@ -383,8 +384,9 @@ void plumb_stage_end_report(const struct plumb_stage_ended *ended)
                                                        s->begin_ns, ended->end_ns, s->why},
                             &ended->memory);
     }
-    if (plumb_tls->perf && s->flags & MEASURED)
-        plumb_perf_after(plumb_tls);
+    /* In the child of a handler that forked since the stage began, the thread has no record. */
+    if (th && th->perf && s->flags & MEASURED)
+        plumb_perf_after(th);
     if (s->hooks)
         plumb_hooks_after(s->hooks, s->node);
 }
