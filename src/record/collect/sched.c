@@ -73,7 +73,8 @@ void plumb_sched_read(struct plumb_sched_watch *w)
     const unsigned char *data = (const unsigned char *)w->page + page->data_offset;
     uint64_t size = page->data_size, head = PLUMB_ACQUIRE(page->data_head);
     uint64_t tail = page->data_tail;
-    while (tail < head && w->count < PLUMB_SCHED_PENDING) {
+    /* Without a size the page is that of the child of a fork, which is empty (run/fork.c). */
+    while (size && tail < head && w->count < PLUMB_SCHED_PENDING) {
         struct switch_record r;
         unsigned char *to = (unsigned char *)&r;
         uint64_t n;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/pages.h"
+#include "record/collect/sched.h"
 #include "record/run/run.h"
 #include "record/run/subsystems.h"
 #include "record/runtime/keeper.h"
@@ -14,6 +15,7 @@
 #include "record/runtime/paths.h"
 #include "record/runtime/point.h"
 #include "record/runtime/thread.h"
+#include "record/stage/perf.h"
 #include "record/trace/active_steps.h"
 
 /* Replaces the mapping by a private copy of it. Returns false when out of memory. */
@@ -26,6 +28,23 @@ static bool make_private(struct plumb_run *run)
     memcpy(copy, run->base, used);
     return mremap(copy, run->mapped, run->mapped, MREMAP_MAYMOVE | MREMAP_FIXED, run->base) !=
            MAP_FAILED;
+}
+
+/* The kernel does not map the pages of perf_event_open() in a child. The interrupted code may be
+ * reading one: it reads an empty page instead. */
+static void map_empty(void *page, size_t bytes)
+{
+    if (page)
+        mmap(page, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+             -1, 0);
+}
+
+static void map_empty_pages(const struct plumb_thread *th)
+{
+    if (th->sched)
+        map_empty(th->sched->page, th->sched->page_bytes);
+    for (uint32_t i = 0; th->perf && i < PLUMB_PERF_COUNTERS; i++)
+        map_empty(th->perf->event[i].page, th->perf->event[i].page_bytes);
 }
 
 /* The fork came in a signal handler that had interrupted plumb on this thread. The interrupted code
@@ -43,6 +62,8 @@ void plumb_run_forked(bool interrupted)
     bool was_on = run || plumb_rt.want_run;
     plumb_locks_forked(interrupted);
     plumb_rt.pid = (uint32_t)getpid();
+    if (interrupted && plumb_tls)
+        map_empty_pages(plumb_tls);
     plumb_threads_forget(interrupted);
     plumb_log_forked();
     PLUMB_EACH_SUBSYSTEM(forked, );
