@@ -152,8 +152,7 @@ static const struct plumb_setting table[] = {
      .default_text = "auto",
      MEMBER(collect),
      .implies_recording = true,
-     .help = "collectors: none, auto (those that find their device), or names, "
-             "perf:instructions+cycles"},
+     .help = "collectors: none, auto (those that find their device), or names"},
     {.name = "TRACE",
      .type = PLUMB_SETTING_BOOL,
      .default_text = "off",
