@@ -61,7 +61,7 @@ complete -c plumb -n '__plumb_is record' -l verify -x -a 'off warn fail' -d 'che
 complete -c plumb -n '__plumb_is record' -l signature -x -a 'shapes full off' -d 'record inputs and outputs of stages; full: with statistics of the values'
 complete -c plumb -n '__plumb_is record' -l capture -x -d 'keep the inputs of one call of a stage (denoise) or of one step (denoise:7)'
 complete -c plumb -n '__plumb_is record' -l capture-bytes -x -d 'maximum size of captured inputs, which are copied into memory first'
-complete -c plumb -n '__plumb_is record' -l collect -x -d 'collectors: none, auto (those that find their device), or names, perf:instructions+cycles'
+complete -c plumb -n '__plumb_is record' -l collect -x -d 'collectors: none, auto (those that find their device), or names'
 complete -c plumb -n '__plumb_is record' -l trace -f -a 'on off' -d 'write trace.pftrace, the timeline of the run, into its directory'
 complete -c plumb -n '__plumb_is record' -l trace-max -x -d 'maximum size of the trace; later events are counted, not written'
 complete -c plumb -n '__plumb_is record' -l trace-mode -x -a 'stop ring' -d 'write until the maximum is reached, or keep the newest records until asked'

@@ -92,7 +92,7 @@ _plumb() {
         '--signature=[record inputs and outputs of stages; full: with statistics of the values]:shapes|full|off:(shapes full off)' \
         '--capture=[keep the inputs of one call of a stage (denoise) or of one step (denoise:7)]:NAME:' \
         '--capture-bytes=[maximum size of captured inputs, which are copied into memory first]:SIZE:' \
-        '--collect=[collectors: none, auto (those that find their device), or names, perf:instructions+cycles]:NAME:' \
+        '--collect=[collectors: none, auto (those that find their device), or names]:NAME:' \
         '--trace=-[write trace.pftrace, the timeline of the run, into its directory]::on|off:(on off)' \
         '--trace-max=[maximum size of the trace; later events are counted, not written]:SIZE:' \
         '--trace-mode=[write until the maximum is reached, or keep the newest records until asked]:stop|ring:(stop ring)' \
