@@ -93,6 +93,8 @@ int wav_write(const struct wave *w, const char *path, char error[WAV_ERROR_BYTES
 
     if (!file)
         return fail(error, path, sf_strerror(NULL));
+    /* The chunk of peaks has the time of day in it: equal samples would give other bytes. */
+    sf_command(file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     rc = write_samples(w, file, path, error);
     if (sf_close(file) != 0 && rc == 0)
         rc = fail(error, path, "cannot be written to its end");
