@@ -59,6 +59,12 @@ if(PLUMB_SANITIZER_FLAGS)
   endif()
 endif()
 
+# At -O3 gcc 12 takes strcmp(name, literal or text) for one with the literal, if the loop around it is unrolled, so that
+# a shorter text equals nothing. The optimization that does it gains nothing here.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(plumb_flags INTERFACE $<$<CONFIG:Release>:-fno-optimize-strlen>)
+endif()
+
 # The name of a file says for which instruction set it is written; the caller checks the CPU at run
 # time. Files of another architecture are dropped from the list.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
