@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/pages.h"
+#include "base/process/perf.h"
 #include "record/collect/collector.h"
 #include "record/collect/sched.h"
 #include "record/runtime/helper.h"
@@ -40,7 +41,7 @@ static struct {
     bool running;
     uint32_t stopping; /* atomic */
     uint32_t ready;    /* atomic, futex: `code` and `level` have the kernel's answer */
-    int code, level;   /* errno of the trial, 0: none; kernel.perf_event_paranoid, -1: unknown */
+    int code, level;   /* errno of the trial, 0: none; plumb_perf_paranoid() */
     bool opened;       /* in the trial */
     plumb_name preempted, blocked;
     struct {
@@ -70,17 +71,6 @@ static int open_event(pid_t tid)
     a.use_clockid = 1;
     a.clockid = CLOCK_MONOTONIC_RAW;
     return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static int paranoid(void)
-{
-    int level = -1;
-    FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (f && fscanf(f, "%d", &level) != 1)
-        level = -1;
-    if (f)
-        fclose(f);
-    return level;
 }
 
 /* Returns the offset of CLOCK_MONOTONIC in the time namespace of the process; 0 without one, or on
@@ -230,7 +220,7 @@ static void try_one(void)
 {
     struct plumb_sched_watch *trial =
         watch_of((uint32_t)syscall(SYS_gettid), &sched.code, &sched.opened);
-    sched.level = paranoid();
+    sched.level = plumb_perf_paranoid();
     PLUMB_STORE(plumb_sched_behind_ns, monotonic_offset());
     if (trial) {
         sched.code = 0;
