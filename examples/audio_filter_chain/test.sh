@@ -99,7 +99,9 @@ for depth in 2 5 10; do
     [ "$(calls unfused.$depth)" = "biquad $depth" ] || fail "unfused, $depth filters: $(calls unfused.$depth)"
 done
 
-# The stage alone gives what it gave in the program.
+# The stage alone gives what it gave in the program. A sanitizer's runtime must come first in the process, where plumb
+# bench has its collectors.
+[ "$PLUMB_BUILD_KIND" = plain ] || exit 0
 PLUMB_CAPTURE=filter PLUMB_RUN_DIR=$PWD/captured PLUMB_QUIET=1 "$program" --seconds 0.5 --block 4096 >out.txt
 "$PLUMB_BIN" bench captured --stage filter --from "$library" --config '--block 4096' --steps 6 --repeat 3 \
     >bench.txt 2>&1 || fail "bench: $(cat bench.txt)"
