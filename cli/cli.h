@@ -113,6 +113,10 @@ plumb_predecessors *plumb_cli_predecessors(const struct plumb_cli_command *comma
  * written under a temporary name and renamed, so that it is whole or as it was. Returns false after
  * a message that says what is wrong. */
 bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text);
+/* Returns the file of GITHUB_STEP_SUMMARY, to which reports are appended; NULL: none is wanted. */
+const char *plumb_cli_step_summary(void);
+/* Appends `text` and an empty line to it. Returns false after a message. */
+bool plumb_cli_append(const struct plumb_cli_command *command, const char *path, const char *text);
 /* Says, once, that standard output cannot be written: `why` is an errno, 0 where it is lost. */
 void plumb_cli_stdout_failed(int why);
 /* Returns whether `path` is a recording: the file or directory `run`, or a file that plumb keeps in

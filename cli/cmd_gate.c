@@ -1,10 +1,7 @@
 /* cmd_gate.c: plumb gate. Its exit status is that of the gate, for a step of CI. A check that
  * cannot be decided has status 3 and not 0: a step that goes on all the same says so itself. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "launch.h"
@@ -232,22 +229,16 @@ static bool put(const plumb_gate_report *gate, const char *format, const char *o
 
 void plumb_cli_gate_summary(const struct plumb_cli_command *command, const plumb_gate_report *gate)
 {
-    const char *path = getenv("GITHUB_STEP_SUMMARY");
+    const char *path = plumb_cli_step_summary();
     plumb_error err = {0, ""};
     char *text = NULL;
-    int fd;
-    if (!path || !*path)
+    if (!path)
         return;
     if (plumb_gate_show(&text, gate, "md", &err) < 0) {
         plumb_cli_say(command, "%s", err.message);
         return;
     }
-    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0 || dprintf(fd, "%s\n\n", text) < 0)
-        plumb_cli_say(command, "cannot append to '%s' (GITHUB_STEP_SUMMARY): %s", path,
-                      strerror(errno));
-    if (fd >= 0)
-        close(fd);
+    plumb_cli_append(command, path, text);
     plumb_read_free(text);
 }
 

@@ -1,88 +1,16 @@
 /* cmd_history.c: plumb history. The first operand is what to do with the history; each verb is a
  * line of the table `verbs`, with the options that it takes. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cli.h"
+#include "history.h"
 
 /* It could not be told whether something is worse. */
 enum { PLUMB_EXIT_UNKNOWN = 3 };
 
-enum {
-    DB,
-    WAIT,
-    WORKLOAD,
-    VARIANT,
-    VERSION,
-    RECIPE,
-    HARDWARE,
-    SOFTWARE,
-    CONFIG,
-    BASELINE,
-    NO_COMPARE,
-    DRY_RUN,
-    FAILED,
-    REPORT,
-    RECORD,
-    METRIC,
-    BRANCH,
-    SOURCE,
-    SINCE,
-    UNTIL,
-    NEWEST,
-    ELIGIBLE,
-    KEEP,
-    ID,
-    FORMAT,
-    OUTPUT,
-    OPTIONS
-};
-
-static const struct plumb_cli_option options[OPTIONS + 1] = {
-    [DB] = {"db", "FILE", "the history (.plumb/history.db)", false},
-    [WAIT] = {"wait", "SECONDS", "wait so long for a process that has it locked (10)", false},
-    [WORKLOAD] = {"workload", "NAME", "add: in place of the file's; otherwise: only these records",
-                  false},
-    [VARIANT] = {"variant", "NAME", "the same for the variant of the workload", false},
-    [VERSION] = {"version", "TEXT", "the same for the version of the benchmark", false},
-    [RECIPE] = {"recipe", "FILE|HASH", "the same for the recipe: a JSON file, or its SHA-256",
-                false},
-    [HARDWARE] = {"hardware", "FILE|ID", "the same for the hardware: facts in JSON, or hw-...",
-                  false},
-    [SOFTWARE] = {"software", "FILE|ID", "the same for the software: facts in JSON, or sw-...",
-                  false},
-    [CONFIG] = {"config", "FILE", "the configuration of the benchmark whose run is added", false},
-    [BASELINE] = {"baseline", "auto|yes|no",
-                  "what counts for baselines: passes of scheduled runs of main (auto), all, none",
-                  false},
-    [NO_COMPARE] = {"no-compare", NULL, "store without comparing: exit status 0", false},
-    [DRY_RUN] = {"dry-run", NULL, "compare without storing", false},
-    [FAILED] = {"failed", NULL, "the program that measured has failed (PERF_PYTEST_RC not 0)",
-                false},
-    [REPORT] = {"report", "PATH", "also write a Markdown report to this file, or into this folder",
-                false},
-    [RECORD] = {"record", "DIR", "with --config: write the raw record, perf_ID_TIME.json, into DIR",
-                false},
-    [METRIC] = {"metric", "NAME", "plot only this metric (all gated ones)", false},
-    [BRANCH] = {"branch", "NAME", "only records of this branch", false},
-    [SOURCE] = {"source", "pr|local|scheduled_main|unknown", "only records of such runs", false},
-    [SINCE] = {"since", "DATE|DAYS", "only records measured then or later (2026-01-31, 30d)",
-               false},
-    [UNTIL] = {"until", "DATE|DAYS", "only records measured before; prune: remove these", false},
-    [NEWEST] = {"newest", "N", "only the N newest records", false},
-    [ELIGIBLE] = {"eligible", NULL, "only records that count for baselines", false},
-    [KEEP] = {"keep", "N", "remove all but the N newest records of each cohort", false},
-    [ID] = {"id", "N", "remove the record N", false},
-    [FORMAT] = {"format", "text|json|csv|md|svg", "form of the output (text; plot: svg)", false},
-    [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
-    [OPTIONS] = {NULL, NULL, NULL, false},
-};
-
-#define BIT(option) ((uint32_t)1 << (option))
 #define KEYS                                                                                       \
     (BIT(WORKLOAD) | BIT(VARIANT) | BIT(VERSION) | BIT(RECIPE) | BIT(HARDWARE) | BIT(SOFTWARE))
 #define FILE_OPTIONS (BIT(DB) | BIT(WAIT))
@@ -90,21 +18,9 @@ static const struct plumb_cli_option options[OPTIONS + 1] = {
 #define CHOICE                                                                                     \
     (KEYS | BIT(BRANCH) | BIT(SOURCE) | BIT(SINCE) | BIT(UNTIL) | BIT(NEWEST) | BIT(ELIGIBLE))
 
-struct wish {
-    const char *db, *format, *output, *report, *record;
-    plumb_history_options file;
-    plumb_results_options results;
-    plumb_history_add_options add;
-    plumb_history_filter filter;
-    plumb_history_prune_options prune;
-    uint32_t given;
-    const char **operands;
-    size_t count;
-};
-
 struct verb {
     struct plumb_cli_view head;
-    int (*run)(struct wish *w);
+    int (*run)(struct plumb_cli_history *w);
 };
 
 static int trouble(const plumb_error *err)
@@ -113,7 +29,7 @@ static int trouble(const plumb_error *err)
     return PLUMB_EXIT_TROUBLE;
 }
 
-static plumb_history *open_history(const struct wish *w, bool write)
+static plumb_history *open_history(const struct plumb_cli_history *w, bool write)
 {
     plumb_history *history = NULL;
     plumb_history_options o = w->file;
@@ -125,7 +41,7 @@ static plumb_history *open_history(const struct wish *w, bool write)
 }
 
 /* Writes a text of the library, and frees it. */
-static int show(const struct wish *w, char *text)
+static int show(const struct plumb_cli_history *w, char *text)
 {
     bool done = plumb_cli_output(&plumb_cmd_history, w->output, text);
     plumb_read_free(text);
@@ -134,7 +50,7 @@ static int show(const struct wish *w, char *text)
 
 /* ---- add ------------------------------------------------------------------------------------- */
 
-static plumb_results *read_results(struct wish *w)
+static plumb_results *read_results(struct plumb_cli_history *w)
 {
     plumb_results *results = NULL;
     plumb_error err = {0, ""};
@@ -197,7 +113,7 @@ static void record_name(char *out, size_t size, const char *folder, const plumb_
     snprintf(out, size, "%s/perf_%s_%s.json", folder, name, stamp);
 }
 
-static bool write_records(const struct wish *w, const plumb_results *results)
+static bool write_records(const struct plumb_cli_history *w, const plumb_results *results)
 {
     char path[4096];
     for (size_t i = 0; w->record && i < plumb_results_count(results); i++) {
@@ -211,26 +127,14 @@ static bool write_records(const struct wish *w, const plumb_results *results)
     return true;
 }
 
-static bool append(const char *path, const char *text)
+static bool write_report(const struct plumb_cli_history *w, const plumb_results *results)
 {
-    FILE *file = fopen(path, "ae");
-    bool good = file && fprintf(file, "%s\n\n", text) >= 0;
-    if (file && fclose(file) != 0)
-        good = false;
-    if (!good)
-        plumb_cli_say(&plumb_cmd_history, "cannot append to the step summary '%s': %s", path,
-                      strerror(errno));
-    return good;
-}
-
-static bool write_report(const struct wish *w, const plumb_results *results)
-{
-    const char *summary = getenv("GITHUB_STEP_SUMMARY");
+    const char *summary = plumb_cli_step_summary();
     char path[4096];
     char *text = NULL;
     plumb_error err = {0, ""};
     bool good = true;
-    if (!w->report && !(summary && *summary))
+    if (!w->report && !summary)
         return true;
     if (plumb_results_render(&text, results, "md", &err) < 0) {
         trouble(&err);
@@ -240,13 +144,13 @@ static bool write_report(const struct wish *w, const plumb_results *results)
         report_path(path, sizeof path, w->report, results);
         good = plumb_cli_output(&plumb_cmd_history, path, text);
     }
-    if (summary && *summary)
-        good = append(summary, text) && good;
+    if (summary)
+        good = plumb_cli_append(&plumb_cmd_history, summary, text) && good;
     plumb_read_free(text);
     return good;
 }
 
-static void say_added(const struct wish *w, const plumb_history_added *added)
+static void say_added(const struct plumb_cli_history *w, const plumb_history_added *added)
 {
     if (w->add.dry)
         return;
@@ -258,7 +162,8 @@ static void say_added(const struct wish *w, const plumb_history_added *added)
                       added->known, added->known == 1 ? " is" : "s are");
 }
 
-static int show_added(struct wish *w, plumb_results *results, const plumb_history_added *added)
+static int show_added(struct plumb_cli_history *w, plumb_results *results,
+                      const plumb_history_added *added)
 {
     plumb_error err = {0, ""};
     char *text = NULL;
@@ -276,7 +181,7 @@ static int show_added(struct wish *w, plumb_results *results, const plumb_histor
     return status;
 }
 
-static int run_add(struct wish *w)
+static int run_add(struct plumb_cli_history *w)
 {
     const char *rc_text = getenv("PERF_PYTEST_RC");
     plumb_history_added added = {.size = sizeof added};
@@ -304,10 +209,9 @@ static int run_add(struct wish *w)
     return status;
 }
 
-/* ---- list, show, prune, plot
- * ------------------------------------------------------------------ */
+/* ---- list, show, prune, plot ----------------------------------------------------------------- */
 
-static bool no_operands(const struct wish *w)
+static bool no_operands(const struct plumb_cli_history *w)
 {
     if (w->count == 0)
         return true;
@@ -315,7 +219,7 @@ static bool no_operands(const struct wish *w)
     return false;
 }
 
-static int run_list(struct wish *w)
+static int run_list(struct plumb_cli_history *w)
 {
     plumb_error err = {0, ""};
     char *text = NULL;
@@ -329,7 +233,7 @@ static int run_list(struct wish *w)
     return rc < 0 ? trouble(&err) : show(w, text);
 }
 
-static int run_show(struct wish *w)
+static int run_show(struct plumb_cli_history *w)
 {
     plumb_error err = {0, ""};
     char *text = NULL;
@@ -349,7 +253,7 @@ static int run_show(struct wish *w)
     return rc < 0 ? trouble(&err) : show(w, text);
 }
 
-static int run_prune(struct wish *w)
+static int run_prune(struct plumb_cli_history *w)
 {
     plumb_error err = {0, ""};
     uint64_t removed = 0;
@@ -371,7 +275,7 @@ static int run_prune(struct wish *w)
     return PLUMB_EXIT_OK;
 }
 
-static int run_plot(struct wish *w)
+static int run_plot(struct plumb_cli_history *w)
 {
     plumb_error err = {0, ""};
     char *text = NULL;
@@ -411,151 +315,9 @@ static const struct plumb_cli_view *view_at(size_t i)
     return i < VERBS ? &verbs[i].head : NULL;
 }
 
-/* ---- The command line
- * ------------------------------------------------------------------------- */
+/* ---- The command line ------------------------------------------------------------------------ */
 
-/* "2026-01-31", with or without a time, in UTC; or "30d", so many days ago. */
-static bool take_time(const char *option, const char *text, uint64_t *out)
-{
-    struct tm tm;
-    char *end;
-    memset(&tm, 0, sizeof tm);
-    errno = 0;
-    unsigned long long days = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && errno == 0 && (!*end || strcmp(end, "d") == 0) &&
-        days < 100000) {
-        uint64_t now = (uint64_t)time(NULL), ago = (uint64_t)days * 86400;
-        *out = (now > ago ? now - ago : 1) * 1000000000u;
-        return true;
-    }
-    const char *rest = strptime(text, "%Y-%m-%d", &tm);
-    if (rest && *rest)
-        rest = strptime(rest, *rest == 'T' ? "T%H:%M" : " %H:%M", &tm);
-    if (rest && *rest == ':')
-        rest = strptime(rest, ":%S", &tm);
-    time_t seconds = rest && !*rest ? timegm(&tm) : -1;
-    if (seconds > 0) {
-        *out = (uint64_t)seconds * 1000000000u;
-        return true;
-    }
-    plumb_cli_usage(&plumb_cmd_history,
-                    "--%s wants a date (2026-01-31, 2026-01-31T14:00, in UTC) or days ago (30d), "
-                    "not '%s'",
-                    option, text);
-    return false;
-}
-
-static bool take_word(const char *option, const char *const *words, size_t n, const char *text,
-                      uint32_t *out)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(words[i], text) == 0) {
-            *out = i;
-            return true;
-        }
-    return plumb_cli_wants(&plumb_cmd_history, option, words, n, text);
-}
-
-/* Options that add takes from the file, and the other verbs choose records by. */
-static void take_key(struct wish *w, int option, const char *value)
-{
-    const char **const in_results[] = {&w->results.workload, &w->results.variant,
-                                       &w->results.version,  &w->results.recipe,
-                                       &w->results.hardware, &w->results.software};
-    const char **const in_filter[] = {&w->filter.cohort.workload, &w->filter.cohort.variant,
-                                      &w->filter.cohort.version,  &w->filter.cohort.recipe,
-                                      &w->filter.cohort.hardware, &w->filter.cohort.software};
-    *in_results[option - WORKLOAD] = value;
-    *in_filter[option - WORKLOAD] = value;
-}
-
-static bool take_wait(struct wish *w, const char *value)
-{
-    double seconds;
-    if (!plumb_cli_decimal(&plumb_cmd_history, "wait", value, &seconds))
-        return false;
-    w->file.wait_ms = seconds > 3600 ? 3600000 : seconds < 0.001 ? 1 : (uint32_t)(seconds * 1e3);
-    return true;
-}
-
-static bool take_number(struct wish *w, int option, const char *value)
-{
-    uint64_t n;
-    if (!plumb_cli_number(&plumb_cmd_history, options[option].name, value, &n))
-        return false;
-    if (n == 0 || n > INT64_MAX) {
-        plumb_cli_usage(&plumb_cmd_history, "--%s wants 1 or more, not '%s'", options[option].name,
-                        value);
-        return false;
-    }
-    if (option == NEWEST)
-        w->filter.newest = n;
-    else if (option == KEEP)
-        w->prune.keep = n;
-    else
-        w->prune.id = (int64_t)n;
-    return true;
-}
-
-static bool take_choice(struct wish *w, int option, const char *value)
-{
-    static const char *const counts[] = {"auto", "yes", "no"};
-    static const char *const formats[] = {"text", "json", "csv", "md", "svg"};
-    static const char *const sources[] = {"pr", "local", "scheduled_main", "unknown"};
-    uint32_t i = 0;
-    switch (option) {
-    case BASELINE:
-        return take_word("baseline", counts, 3, value, &w->add.counts);
-    case FORMAT:
-        w->format = value;
-        return take_word("format", formats, 5, value, &i);
-    case SOURCE:
-        w->filter.run_source = value;
-        return take_word("source", sources, 4, value, &i);
-    case SINCE:
-        return take_time("since", value, &w->filter.since_ns);
-    case UNTIL:
-        return take_time("until", value, &w->filter.until_ns);
-    case WAIT:
-        return take_wait(w, value);
-    default:
-        return take_number(w, option, value);
-    }
-}
-
-static bool take(struct wish *w, int option, const char *value)
-{
-    w->given |= BIT(option);
-    if (option >= WORKLOAD && option <= SOFTWARE)
-        take_key(w, option, value);
-    else if (option == DB)
-        w->db = value;
-    else if (option == CONFIG)
-        w->results.config = value;
-    else if (option == REPORT)
-        w->report = value;
-    else if (option == RECORD)
-        w->record = value;
-    else if (option == METRIC)
-        w->filter.metric = value;
-    else if (option == BRANCH)
-        w->filter.branch = value;
-    else if (option == OUTPUT)
-        w->output = value;
-    else if (option == NO_COMPARE)
-        w->add.no_compare = 1;
-    else if (option == DRY_RUN)
-        w->add.dry = 1;
-    else if (option == FAILED)
-        w->add.failed = 1;
-    else if (option == ELIGIBLE)
-        w->filter.eligible = 1;
-    else
-        return take_choice(w, option, value);
-    return true;
-}
-
-static const struct verb *find_verb(const struct wish *w)
+static const struct verb *find_verb(const struct plumb_cli_history *w)
 {
     const char *names[VERBS];
     if (w->count == 0) {
@@ -574,12 +336,12 @@ static const struct verb *find_verb(const struct wish *w)
     return NULL;
 }
 
-static bool takes_options(const struct verb *verb, const struct wish *w)
+static bool takes_options(const struct verb *verb, const struct plumb_cli_history *w)
 {
     for (int i = 0; i < OPTIONS; i++)
         if ((w->given & BIT(i)) && !(verb->head.options & BIT(i))) {
-            plumb_cli_usage(&plumb_cmd_history, "--%s is not an option of '%s'", options[i].name,
-                            verb->head.name);
+            plumb_cli_usage(&plumb_cmd_history, "--%s is not an option of '%s'",
+                            plumb_cli_history_options[i].name, verb->head.name);
             return false;
         }
     if (w->format && strcmp(w->format, "svg") == 0 && verb->run != run_plot) {
@@ -592,11 +354,11 @@ static bool takes_options(const struct verb *verb, const struct wish *w)
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
-    struct wish w = {.file = plumb_history_options_default(),
-                     .results = plumb_results_options_default(),
-                     .add = plumb_history_add_options_default(),
-                     .filter = plumb_history_filter_default(),
-                     .prune = {.size = sizeof w.prune}};
+    struct plumb_cli_history w = {.file = plumb_history_options_default(),
+                                  .results = plumb_results_options_default(),
+                                  .add = plumb_history_add_options_default(),
+                                  .filter = plumb_history_filter_default(),
+                                  .prune = {.size = sizeof w.prune}};
     int option, status = PLUMB_EXIT_TROUBLE;
     w.operands = calloc((size_t)argc + 1, sizeof *w.operands);
     if (!w.operands) {
@@ -607,7 +369,7 @@ static int run(int argc, char **argv)
     while ((option = plumb_cli_next(&args)) >= 0) {
         if (option == PLUMB_ARGS_OPERAND)
             w.operands[w.count++] = args.value;
-        else if (!take(&w, option, args.value))
+        else if (!plumb_cli_history_take(&w, option, args.value))
             goto out;
     }
     if (option != PLUMB_ARGS_END) {
@@ -661,7 +423,7 @@ const struct plumb_cli_command plumb_cmd_history = {
               "cannot be read, a history that cannot be written, or INFRA_ERROR; 3 it could\n"
               "not be compared (CALIBRATION_NEEDED, RECIPE_MISMATCH). The others: 0 success,\n"
               "2 trouble.",
-    .options = options,
+    .options = plumb_cli_history_options,
     .view = view_at,
     .in_order = true,
     .run = run,

@@ -68,3 +68,21 @@ bool plumb_cli_output(const struct plumb_cli_command *command, const char *path,
     plumb_cli_say(command, "%s", err.message);
     return false;
 }
+
+const char *plumb_cli_step_summary(void)
+{
+    const char *path = getenv("GITHUB_STEP_SUMMARY");
+    return path && *path ? path : NULL;
+}
+
+bool plumb_cli_append(const struct plumb_cli_command *command, const char *path, const char *text)
+{
+    FILE *file = fopen(path, "ae");
+    bool done = file && fprintf(file, "%s\n\n", text) >= 0;
+    if (file && fclose(file) != 0)
+        done = false;
+    if (!done)
+        plumb_cli_say(command, "cannot append to '%s' (GITHUB_STEP_SUMMARY): %s", path,
+                      strerror(errno));
+    return done;
+}
