@@ -98,7 +98,7 @@ static void put_round(FILE *out, const struct plumb_ab *ab, const struct plumb_a
     fputc('}', out);
 }
 
-/* The fields of the sweeps of TorchFX. `threshold` 0: not a sweep, or one variant is always faster. */
+/* The fields of the sweeps of TorchFX. `threshold` 0: not a sweep, or no size was found. */
 static void put_figures(FILE *out, const struct plumb_ab *ab, const struct plumb_ab_pair *pair,
                         int side, const char *const *fields, size_t n, double *scratch)
 {

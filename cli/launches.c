@@ -48,8 +48,8 @@ static const struct value *value_at(const struct value *values, const char *text
     return NULL;
 }
 
-/* Returns the word with {depth}, {fused} and the other names in braces replaced, for free(); NULL: out
- * of memory. */
+/* Returns the word with {depth}, {fused} and the other names in braces replaced, for free(); NULL:
+ * out of memory. */
 static char *replaced(const char *word, const struct value *values)
 {
     size_t size = strlen(word) + 1;

@@ -35,8 +35,8 @@ const char *plumb_cli_target_allocator(const struct plumb_cli_target *t);
  * Returns whether it exists; `out` has the expected path in both cases. */
 bool plumb_cli_library(char *out, size_t size);
 
-/* Finds the file `name` next to `library`. Returns whether it exists; `out` has the expected path in
- * both cases. */
+/* Finds the file `name` next to `library`. Returns whether it exists; `out` has the expected path
+ * in both cases. */
 bool plumb_cli_beside(char *out, size_t size, const char *library, const char *name);
 #define PLUMB_CLI_MALLOC_LIBRARY "libplumb-malloc.so"
 #define PLUMB_CLI_CALLS_LIBRARY "libplumb-calls.so"
