@@ -453,14 +453,15 @@ static void disarm(struct plumb_ocl_record *r)
         plumb_ocl_next.clReleaseEvent(event);
 }
 
-static void arm(struct plumb_ocl_record *r)
+static void arm(struct plumb_ocl_record *r, cl_event event)
 {
     pthread_mutex_lock(&plumb_ocl_lock);
+    r->event = event;
     r->state = ARMED;
     enter(r);
     pthread_mutex_unlock(&plumb_ocl_lock);
-    /* The record may be another command's as soon as this has been called. */
-    if (plumb_ocl_next.clSetEventCallback(r->event, CL_COMPLETE, completed, r) != CL_SUCCESS)
+    /* The record may be another command's before this returns. */
+    if (plumb_ocl_next.clSetEventCallback(event, CL_COMPLETE, completed, r) != CL_SUCCESS)
         disarm(r);
 }
 
@@ -478,10 +479,9 @@ cl_int plumb_ocl_launch_end(struct plumb_ocl_launch *l, cl_int rc)
     wait.lane = r->lane;
     wait.origin = r->waits_for.flow ? r->waits_for : r->origin;
     wait.begin = r->queued.earliest;
-    r->event = *l->event;
     if (l->event != &l->own)
-        plumb_ocl_next.clRetainEvent(r->event);
-    arm(r);
+        plumb_ocl_next.clRetainEvent(*l->event);
+    arm(r, *l->event);
     if (l->blocking)
         plumb_ocl_wait_end(&wait);
     return rc;
