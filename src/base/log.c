@@ -28,6 +28,11 @@ void plumb_log_set(int level, plumb_log_fn fn, void *arg)
     PLUMB_STORE(log_slot.level, level);
 }
 
+void plumb_log_set_level(int level)
+{
+    PLUMB_STORE(log_slot.level, level);
+}
+
 int plumb_log_level(void)
 {
     return PLUMB_LOAD(log_slot.level);

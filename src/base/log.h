@@ -10,6 +10,7 @@
 
 /* Level 0 silences everything but plumb_say(). */
 void plumb_log_set(int level, plumb_log_fn fn, void *arg);
+void plumb_log_set_level(int level); /* and leaves the rest */
 int plumb_log_level(void);
 void plumb_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Passes the line to `fn` instead; the level counts as for plumb_log(). */

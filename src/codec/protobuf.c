@@ -58,6 +58,13 @@ void plumb_pb_f64(struct plumb_pb *w, uint32_t field, double v)
     plumb_pb_fixed64(w, field, bits);
 }
 
+void plumb_pb_bytes(struct plumb_pb *w, uint32_t field, const void *bytes, size_t n)
+{
+    put_key(w, field, PLUMB_PB_BYTES);
+    put_varint(w, n);
+    put_bytes(w, bytes, n);
+}
+
 unsigned char *plumb_pb_open(struct plumb_pb *w, uint32_t field)
 {
     put_key(w, field, PLUMB_PB_BYTES);

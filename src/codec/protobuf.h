@@ -29,6 +29,8 @@ void plumb_pb_u64(struct plumb_pb *w, uint32_t field, uint64_t v); /* and bool, 
 void plumb_pb_i64(struct plumb_pb *w, uint32_t field, int64_t v);  /* and int32; not sint */
 void plumb_pb_fixed64(struct plumb_pb *w, uint32_t field, uint64_t v);
 void plumb_pb_f64(struct plumb_pb *w, uint32_t field, double v);
+/* Bytes as they are: of names that need not be UTF-8. */
+void plumb_pb_bytes(struct plumb_pb *w, uint32_t field, const void *bytes, size_t n);
 /* A text as valid UTF-8, escaped as json_write.h has it, and cut to `max` bytes (3 or more), the
  * last three then "...". */
 void plumb_pb_text(struct plumb_pb *w, uint32_t field, const char *text, size_t max);

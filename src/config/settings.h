@@ -43,6 +43,7 @@ struct plumb_settings {
     bool signals;
     bool helper;
     bool quiet;
+    bool control;
     uint32_t median;      /* enum plumb_median: SKETCH or P2 */
     uint32_t log_level;   /* enum plumb_log; 0: silent */
     uint32_t clock;       /* enum plumb_clock_choice */

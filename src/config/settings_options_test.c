@@ -212,6 +212,7 @@ static const struct {
     {"COUNT", "functions are counted from the load of the program, by plumb record alone"},
     {"CAPTURE", "asked for from outside, of a program as it is, for one run"},
     {"CAPTURE_BYTES", "of the same"},
+    {"CONTROL", "plumb_control_open() stands for it: it is not of one run"},
     {"CLOCK", "chosen when the library is loaded: time stamps are taken before plumb_start()"},
 };
 

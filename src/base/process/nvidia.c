@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -59,20 +60,20 @@ void plumb_nvidia_driver(char *out, size_t size, const char *proc)
     errno = saved;
 }
 
-/* The model of the GPU at `place` of the bus, as "Model: \t NVIDIA H200". */
-static bool read_model(char out[PLUMB_NVIDIA_NAME], const char *proc, const char *place)
+/* A fact about the GPU at `place` of the bus, as "Model: \t NVIDIA H200". */
+static bool read_fact(char *out, size_t size, const char *key, const char *proc, const char *place)
 {
     char path[512], line[256];
+    size_t n = strlen(key);
     FILE *f;
     bool found = false;
     snprintf(path, sizeof path, "%s/gpus/%s/information", proc, place);
     f = fopen(path, "re");
     while (f && !found && fgets(line, sizeof line, f)) {
-        if (strncmp(line, "Model:", 6) != 0)
+        if (strncmp(line, key, n) != 0)
             continue;
         line[strcspn(line, "\n")] = '\0';
-        snprintf(out, PLUMB_NVIDIA_NAME, "%.*s", PLUMB_NVIDIA_NAME - 1,
-                 line + 6 + strspn(line + 6, " \t"));
+        snprintf(out, size, "%.*s", (int)size - 1, line + n + strspn(line + n, " \t"));
         found = true;
     }
     if (f)
@@ -102,9 +103,49 @@ uint32_t plumb_nvidia_names(char (*out)[PLUMB_NVIDIA_NAME], uint32_t most, const
     uint32_t n = 0;
     snprintf(folder, sizeof folder, "%s/gpus", proc);
     while (n < most && next_place(place, sizeof place, folder, after)) {
-        n += read_model(out[n], proc, place);
+        n += read_fact(out[n], PLUMB_NVIDIA_NAME, "Model:", proc, place);
         strcpy(after, place);
     }
     errno = saved;
     return n;
+}
+
+/* The UUID of the GPU at place `number` of the bus, or of the first whose UUID begins with
+ * `begin`. */
+static void find_uuid(char out[PLUMB_NVIDIA_UUID], uint32_t number, const char *begin, size_t n,
+                      const char *proc)
+{
+    char folder[256], place[64], after[64] = "", uuid[PLUMB_NVIDIA_UUID];
+    snprintf(folder, sizeof folder, "%s/gpus", proc);
+    for (uint32_t i = 0; !out[0] && next_place(place, sizeof place, folder, after); i++) {
+        if (read_fact(uuid, sizeof uuid, "GPU UUID:", proc, place) &&
+            (begin ? strncmp(uuid, begin, n) == 0 : i == number))
+            strcpy(out, uuid);
+        strcpy(after, place);
+    }
+}
+
+void plumb_nvidia_uuid(char out[PLUMB_NVIDIA_UUID], uint32_t index, const char *visible,
+                       const char *proc)
+{
+    int saved = errno;
+    const char *entry = visible;
+    char *end;
+    unsigned long number;
+    out[0] = '\0';
+    for (uint32_t i = 0; entry && i < index; i++)
+        entry = strchr(entry, ',') ? strchr(entry, ',') + 1 : "";
+    if (!entry) {
+        find_uuid(out, index, NULL, 0, proc);
+    } else if (strncmp(entry, "MIG-", 4) == 0) {
+        /* A part of a GPU: the driver's files do not have its UUID, which is written in full. */
+        snprintf(out, PLUMB_NVIDIA_UUID, "%.*s", (int)strcspn(entry, ", "), entry);
+    } else if (strncmp(entry, "GPU-", 4) == 0) {
+        find_uuid(out, 0, entry, strcspn(entry, ", "), proc);
+    } else {
+        number = strtoul(entry, &end, 10);
+        if (end > entry && number <= UINT32_MAX)
+            find_uuid(out, (uint32_t)number, NULL, 0, proc);
+    }
+    errno = saved;
 }

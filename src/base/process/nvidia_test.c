@@ -90,6 +90,41 @@ static void the_files_of_the_driver_name_its_version_and_gpus(void **state)
     assert_int_equal(plumb_nvidia_names(names, 1, "nv"), 1);
 }
 
+static void a_device_of_a_process_is_the_gpu_that_it_is_given(void **state)
+{
+    static const struct {
+        uint32_t index;
+        const char *visible, *uuid;
+    } cases[] = {
+        {0, NULL, "GPU-bb"},
+        {1, NULL, "GPU-aa"},
+        {2, NULL, ""},
+        {0, "1", "GPU-aa"},
+        {1, "1,0", "GPU-bb"},
+        {2, "1,0", ""},
+        {0, "GPU-a", "GPU-aa"},
+        {1, "0,GPU-b", "GPU-bb"},
+        {0, "GPU-c", ""},
+        {0, "MIG-1/2", "MIG-1/2"},
+        {0, "", ""},
+        {0, "-1", ""},
+    };
+    char uuid[PLUMB_NVIDIA_UUID];
+    (void)state;
+    mkdir("nv", 0700);
+    mkdir("nv/gpus", 0700);
+    mkdir("nv/gpus/0000:c1:00.0", 0700);
+    mkdir("nv/gpus/0000:1b:00.0", 0700);
+    put("nv/gpus/0000:c1:00.0/information", "Model: \t\t NVIDIA A40\nGPU UUID: \t GPU-aa\n");
+    put("nv/gpus/0000:1b:00.0/information", "GPU UUID: \t GPU-bb\nModel: \t\t NVIDIA H200\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plumb_nvidia_uuid(uuid, cases[i].index, cases[i].visible, "nv");
+        assert_string_equal(uuid, cases[i].uuid);
+    }
+    plumb_nvidia_uuid(uuid, 0, NULL, "no such folder");
+    assert_string_equal(uuid, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +132,7 @@ int main(void)
         cmocka_unit_test(a_driver_without_a_gpu_is_none),
         cmocka_unit_test(hidden_devices_are_not_there),
         cmocka_unit_test(the_files_of_the_driver_name_its_version_and_gpus),
+        cmocka_unit_test(a_device_of_a_process_is_the_gpu_that_it_is_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static uint64_t status_signals(const char *text, const char *name)
     return p ? strtoull(p + strlen(name), NULL, 16) : 0;
 }
 
-enum plumb_process plumb_process_parse(const char *stat, const char *status, uint64_t start)
+enum plumb_life plumb_process_parse(const char *stat, const char *status, uint64_t start)
 {
     char state = *stat_field(stat, 3);
     uint64_t flags = strtoull(stat_field(stat, 9), NULL, 10);
@@ -76,7 +76,7 @@ uint64_t plumb_process_start(uint32_t pid)
  * does not. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
-enum plumb_process plumb_process_state(uint32_t pid, uint64_t start)
+enum plumb_life plumb_process_state(uint32_t pid, uint64_t start)
 {
     char stat[1024], status[8192];
     read_text(status, sizeof status, pid, "status");
@@ -88,7 +88,7 @@ enum plumb_process plumb_process_state(uint32_t pid, uint64_t start)
 
 bool plumb_process_is_over(uint32_t pid, uint64_t start)
 {
-    enum plumb_process state = plumb_process_state(pid, start);
+    enum plumb_life state = plumb_process_state(pid, start);
     for (int i = 0; i < WAIT_MS && state == PLUMB_PROCESS_ENDING; i++) {
         plumb_nap(1000000);
         state = plumb_process_state(pid, start);

@@ -14,7 +14,7 @@
 
 #include "base/process/process.h"
 
-static enum plumb_process told(const char *state, unsigned flags, int threads, const char *status)
+static enum plumb_life told(const char *state, unsigned flags, int threads, const char *status)
 {
     char stat[512];
     snprintf(stat, sizeof stat,
