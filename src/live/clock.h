@@ -4,6 +4,7 @@
 
 #include "live/layout.h"
 
+struct plumb_merge;
 struct plumb_timing;
 
 /* Begins the clock of a run whose `early` and `start` are in the header. */
@@ -31,6 +32,10 @@ uint64_t plumb_live_unix_ns(const struct plumb_live_header *h, const struct plum
                             double tick_ns, uint64_t ticks);
 /* Returns whether `ticks` lie after the newest jump that the mapping knows. */
 bool plumb_live_is_newest(const struct plumb_live_header *h, uint64_t ticks);
+
+/* Returns the newest reading of the counter that the mapping keeps: of a record, an open span, a
+ * state, a request, plumb's own thread. Not less than that of `last`. */
+uint64_t plumb_live_newest_ticks(const struct plumb_merge *m, const struct plumb_anchor *last);
 
 /* Adds notes about jumps of the clock to `t`. */
 void plumb_live_clock_note(struct plumb_timing *t, const struct plumb_live_header *h,

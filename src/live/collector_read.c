@@ -1,5 +1,5 @@
-/* collector_read.c: see ledger_parts.h. */
-#include "live/ledger_parts.h"
+/* collector_read.c: see ledger_read.h. */
+#include "live/ledger_read.h"
 
 #include <string.h>
 

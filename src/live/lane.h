@@ -1,8 +1,9 @@
 /* lane.h: the part of the live mapping that collectors write: lanes, clocks, and the state of each
  * collector.
  *
- * A lane has a queue while a trace is recorded: `slots` slots of 64 bytes, filled by any number of
- * threads, emptied by the trace's writer alone. A thread that writes an event takes the next
+ * A lane has a queue once a trace has been recorded, and fills it while trace.on is set: `slots`
+ * slots of 64 bytes, filled by any number of threads, emptied by the trace's writer alone. A
+ * thread that writes an event takes the next
  * position (`tail`) by compare and exchange, because it must not take one from a full queue. It
  * fills the slot and then publishes it: a slot whose `seq` is its position + 1 is complete. A
  * thread that is killed in between leaves a position that is never published, which readers skip.
@@ -78,9 +79,10 @@ struct plumb_live_lane {
     struct {
         uint64_t batch, taken;
     } commit[2];
-    uint32_t sequence; /* in the file; 0: none yet */
-    uint32_t reserved;
-    uint64_t told_dropped; /* of `dropped`, in the file */
+    uint32_t sequence;       /* in the file; 0: none yet */
+    uint32_t slots_wanted;   /* of a queue that is made when a window is switched on */
+    uint64_t told_dropped;   /* of `dropped`, in the file */
+    uint64_t dropped_before; /* the window (trace.h) */
 };
 
 struct plumb_live_anchor { /* readings of one moment, within +- half_width */

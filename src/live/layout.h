@@ -36,6 +36,7 @@
 #include "base/stats/stats.h"
 #include "live/lane.h"
 #include "live/ledger.h"
+#include "live/metric/cell.h"
 #include "live/region.h"
 #include "live/trace.h"
 
@@ -45,7 +46,7 @@
  * the difference between a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 20,
+    PLUMB_LIVE_VERSION = 21,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are counted, not recorded */
@@ -221,11 +222,13 @@ struct plumb_live_count {
     int64_t total;   /* atomic */
     uint64_t events; /* atomic */
     uint32_t pipeline;
-    uint32_t within; /* plumb_count_within(); 0: the sum of the pipeline */
+    uint32_t within; /* plumb_count_within(); 0: outside nodes, phases but the first, and steps */
+    int64_t running; /* of the pipeline, if a trace shows it; atomic */
 };
 
-/* A count of any kind, of a (pipeline, phase, node), a step and a name. User counts of the whole
- * run are struct plumb_live_count; their parts in steps, and outside nodes, are here. */
+/* A count of any kind, of a (pipeline, phase, node), a step and a name. User counts of nodes in the
+ * whole run are struct plumb_live_count; their parts in steps, and those outside nodes that it does
+ * not have, are here. */
 struct plumb_live_cell {
     uint64_t name_off;
     uint64_t calls; /* atomic */
@@ -410,8 +413,8 @@ struct plumb_live_async { /* 64 bytes */
     /* Data of a stage, for its end. */
     uint64_t request; /* serial; 0: none */
     uint64_t begin_ns;
-    uint64_t rss; /* 0: not read */
-    uint64_t reserved;
+    uint64_t rss;    /* 0: not read */
+    uint64_t within; /* as in struct plumb_live_stage_run */
 };
 
 /* ---- Header ---------------------------------------------------------------------------------- */
@@ -528,6 +531,17 @@ struct plumb_live_header {
     struct plumb_live_table intervals; /* struct plumb_live_interval */
     struct plumb_live_table cells;     /* struct plumb_live_cell */
     uint64_t cells_lost;               /* counts in steps that have no cell; atomic */
+    struct plumb_live_table windows;   /* struct plumb_live_window (trace.h) */
+    uint64_t windows_all;              /* switched on so far; the table may be full */
+    /* metric/cell.h */
+    struct plumb_live_table families; /* struct plumb_live_metric_family */
+    struct plumb_live_table metrics;  /* struct plumb_live_metric */
+    uint64_t metrics_lost;            /* series that found no space in the mapping */
+    struct plumb_live_streams streams;
+    struct plumb_live_table channels;      /* struct plumb_live_channel */
+    struct plumb_live_table stream_stages; /* struct plumb_live_stream_stage */
+    struct plumb_live_table stream;        /* struct plumb_live_stream */
+    struct plumb_live_table chunks;        /* struct plumb_live_chunk */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

@@ -106,6 +106,9 @@ struct plumb_live_stage_run {
     uint64_t begin_ticks, end_ticks;
     uint64_t request; /* serial; 0: none */
     uint64_t rss, peak_rss;
+    uint64_t
+        within; /* key + 1 of the stage that it was begun in, as plumb_stage_within(); 0: none */
+    uint64_t why_off; /* of a failure; as in struct plumb_live_why; 0: none */
     uint32_t tid, depth;
     uint32_t failed, reserved;
 };
@@ -221,11 +224,11 @@ struct plumb_live_section {
     struct plumb_live_signature signature[PLUMB_LIVE_SECTION_SIGNATURES];
 };
 
-enum { PLUMB_LIVE_ID = 104, PLUMB_LIVE_WHY = 120 };
+enum { PLUMB_LIVE_ID = 104, PLUMB_LIVE_WHY = 120, PLUMB_LIVE_TRACEPARENT = 64 };
 struct plumb_live_request {
-    uint64_t serial;                 /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_REQUESTS */
-    uint64_t begin_ticks, end_ticks; /* end 0: open */
-    uint64_t begin_unix_ns;
+    uint64_t serial;                       /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_REQUESTS */
+    uint64_t begin_ticks, end_ticks;       /* end 0: open */
+    uint64_t begin_unix_ns, begin_mono_ns; /* CLOCK_REALTIME, CLOCK_MONOTONIC */
     uint64_t records, stages_ticks;
     uint32_t tid, failed;
     uint32_t scope, reserved; /* of memory, while it is open */
@@ -235,6 +238,8 @@ struct plumb_live_request {
     uint64_t gap_ticks, gap_after, gap_before; /* the longest; keys + 1, 0: none */
     char id[PLUMB_LIVE_ID];                    /* cut, NUL-terminated */
     char why[PLUMB_LIVE_WHY];
+    /* As the metadata had it, cut: a valid one has 55 characters, or begins with them. */
+    char traceparent[PLUMB_LIVE_TRACEPARENT];
     struct plumb_live_memory_pair memory;
 };
 
@@ -268,6 +273,112 @@ struct plumb_live_ledger {
     uint64_t series_off[PLUMB_LIVE_POOLS + 1]; /* the resident set's first */
     uint64_t section_off[PLUMB_LIVE_SECTIONS]; /* of request serial s at (s - 1) % SECTIONS */
     struct plumb_live_capture capture;
+};
+
+/* ---- Streams ---------------------------------------------------------------------------------
+ * The timing of streams by sequence (plumb/stream.h), written at its events. Times are ns of
+ * CLOCK_MONOTONIC_RAW, the clock of the run's anchors: programs may hand times over, and figures
+ * need no conversion. Rings keep the newest entries, sums cover all. */
+enum {
+    PLUMB_LIVE_CHANNELS = 32,       /* names of streams; further ones are one, "(other)" */
+    PLUMB_LIVE_STREAM_STAGES = 256, /* stages of all names; those of further names are lost */
+    PLUMB_LIVE_STREAMS = 512,       /* newest kept */
+    PLUMB_LIVE_STREAM_STEPS = 16,   /* stages of one stream */
+    PLUMB_LIVE_STREAM_INPUTS = 8,   /* names of one stage */
+    PLUMB_LIVE_STREAM_OPEN = 16,    /* sequences of one stage of one stream that are open at once */
+    PLUMB_LIVE_STREAM_CONTROLS = 32, /* of one stream that wait for an output */
+    PLUMB_LIVE_STREAM_CHUNKS = 4096, /* newest kept */
+    PLUMB_LIVE_STREAM_CAUSES = 16,   /* of one stage; further ones are one, "(other)" */
+    PLUMB_LIVE_STREAM_SAMPLES = 1024 /* newest kept of a latency */
+};
+/* Between two sequences up to here a stage works without a pause. */
+#define PLUMB_STREAM_CONTINUOUS_NS UINT64_C(1000000)
+
+struct plumb_live_stream_sum {
+    uint32_t shown; /* copy[shown & 1] is whole; 0: neither */
+    uint32_t reserved;
+    struct plumb_live_stream_figures {
+        uint64_t count, total_ns, min_ns, max_ns;
+    } copy[2];
+};
+
+enum plumb_live_latency_kind {
+    PLUMB_LATENCY_FIRST_OUTPUT = 0,
+    PLUMB_LATENCY_CONTROL = 1,
+    PLUMB_LATENCY_CHUNK_PERIOD = 2,
+    PLUMB_LATENCIES = 3
+};
+struct plumb_live_latency {
+    struct plumb_live_stream_sum sum;
+    uint64_t sample_ns[PLUMB_LIVE_STREAM_SAMPLES]; /* number n at (n - 1) % SAMPLES */
+};
+
+/* Streams of one name. */
+struct plumb_live_channel {
+    uint64_t name_off;
+    uint64_t streams, outputs, controls;
+    uint64_t latency_off[PLUMB_LATENCIES]; /* struct plumb_live_latency; 0: no sample */
+};
+
+struct plumb_live_stream_cause {
+    uint64_t name_off;
+    struct plumb_live_stream_sum idle;
+};
+/* A stage of the streams of one name. */
+struct plumb_live_stream_stage {
+    uint32_t channel;
+    uint32_t inputs, causes; /* released after the entry is written */
+    uint32_t reserved;
+    uint64_t name_off;
+    uint64_t abandoned;
+    uint64_t input_off[PLUMB_LIVE_STREAM_INPUTS];
+    struct plumb_live_stream_sum waited; /* from inputs ready to admitted */
+    struct plumb_live_stream_sum ran;    /* from admitted to completed; its count is that of runs */
+    struct plumb_live_stream_cause cause[PLUMB_LIVE_STREAM_CAUSES];
+};
+
+/* A sequence at a stage. */
+struct plumb_live_chunk {
+    uint64_t serial; /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_STREAM_CHUNKS */
+    uint64_t stream; /* serial */
+    uint64_t sequence;
+    uint32_t stage; /* index in the table of stages */
+    uint32_t abandoned;
+    uint64_t ready_ns, admitted_ns, completed_ns; /* 0: not yet */
+    /* The idle time of the stage before it: [0] of the inputs from idle_from_ns, [1] of the
+     * admission from idle_split_ns to admitted_ns. No cause: no such part. */
+    uint64_t idle_from_ns, idle_split_ns;
+    uint64_t cause_off[2];
+    uint64_t input_ns[PLUMB_LIVE_STREAM_INPUTS]; /* 0: has not come */
+};
+
+struct plumb_live_stream {
+    uint64_t serial;           /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_STREAMS */
+    uint64_t request;          /* serial; 0: none */
+    uint64_t begin_ns, end_ns; /* end 0: open */
+    uint64_t first_output_ns, last_output_ns;
+    uint64_t outputs;
+    uint32_t channel;
+    uint32_t steps;
+    struct plumb_live_stream_step {
+        uint32_t stage;         /* index in the table of stages */
+        uint32_t in_flight;     /* admitted, and neither completed nor abandoned */
+        uint64_t idle_since_ns; /* 0: it is not idle */
+        struct {
+            uint64_t chunk; /* serial; 0: the place is free */
+            uint64_t sequence, ready_ns, admitted_ns;
+        } open[PLUMB_LIVE_STREAM_OPEN];
+    } step[PLUMB_LIVE_STREAM_STEPS];
+    struct {
+        uint64_t sequence, at_ns; /* 0: the place is free */
+    } control[PLUMB_LIVE_STREAM_CONTROLS];
+};
+
+/* In the header of the mapping. */
+struct plumb_live_streams {
+    uint64_t streams, chunks; /* serials given so far */
+    uint64_t lost;  /* events beyond a bound: of streams, stages or inputs that are not kept */
+    uint64_t stale; /* events that do not fit: completed before admitted, admitted twice */
 };
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "live/clock.h"
-#include "live/ledger_parts.h"
 
 /* ---- Looking things up ----------------------------------------------------------------------- */
 
@@ -253,9 +252,8 @@ static uint32_t node_before(struct plumb_ledger_reader *r, uint64_t key_and_one)
 /* Sets the longest gap: of those before stages, which are known, and the one after the last
  * stage. */
 static void fill_gap(struct plumb_ledger_reader *r, struct plumb_timing_request *out,
-                     const struct plumb_live_request *from)
+                     const struct plumb_live_request *from, uint64_t end)
 {
-    uint64_t end = from->end_ticks ? from->end_ticks : r->end.ticks;
     uint64_t last = from->last_end_ticks ? from->last_end_ticks : from->begin_ticks;
     uint64_t rest = end > last ? end - last : 0;
     bool is_rest = rest > from->gap_ticks;
@@ -264,24 +262,36 @@ static void fill_gap(struct plumb_ledger_reader *r, struct plumb_timing_request 
     out->gap.before = is_rest ? PLUMB_TIMING_NONE : node_before(r, from->gap_before);
 }
 
+/* Returns when a request ended, 0: it is open. */
+static uint64_t end_of(const struct plumb_ledger_reader *r, const struct plumb_live_request *q)
+{
+    uint64_t whole = r->m->view.whole_ticks;
+    return whole && q->end_ticks > whole ? 0 : q->end_ticks;
+}
+
 static void fill_request(struct plumb_ledger_reader *r, struct plumb_timing_request *out,
                          const struct plumb_live_request *from)
 {
     struct plumb_arena *a = &r->t->arena;
+    uint64_t ended = end_of(r, from), end = ended ? ended : r->end.ticks;
     out->id = plumb_arena_strndup(a, from->id, strnlen(from->id, sizeof from->id));
-    out->state = !from->end_ticks ? PLUMB_TIMING_REQUEST_OPEN
-                 : from->failed   ? PLUMB_TIMING_REQUEST_FAILED
-                                  : PLUMB_TIMING_REQUEST_ENDED;
-    if (from->failed && from->why[0])
+    out->state = !ended         ? PLUMB_TIMING_REQUEST_OPEN
+                 : from->failed ? PLUMB_TIMING_REQUEST_FAILED
+                                : PLUMB_TIMING_REQUEST_ENDED;
+    if (ended && from->failed && from->why[0])
         out->why = plumb_arena_strndup(a, from->why, strnlen(from->why, sizeof from->why));
     out->tid = from->tid;
+    out->number = from->serial;
+    out->begin_ns = at_ns(r, from->begin_ticks);
     out->begin_unix_ns = from->begin_unix_ns;
-    out->wall_ns =
-        lasted_ns(r, from->begin_ticks, from->end_ticks ? from->end_ticks : r->end.ticks);
+    if (from->traceparent[0])
+        out->traceparent = plumb_arena_strndup(
+            a, from->traceparent, strnlen(from->traceparent, sizeof from->traceparent));
+    out->wall_ns = lasted_ns(r, from->begin_ticks, end);
     out->records = from->records;
     out->stages_ns = plumb_ticks_to_ns(from->stages_ticks, r->tick_ns);
     out->exclusive_ns = plumb_ticks_to_ns(from->exclusive_ticks, r->tick_ns);
-    fill_gap(r, out, from);
+    fill_gap(r, out, from, end);
     memory_of(r, &out->memory, &from->memory);
     fill_section(r, out, from->serial);
 }
@@ -310,7 +320,7 @@ static void fill_requests(struct plumb_ledger_reader *r)
     free(list);
 }
 
-static uint32_t request_index(struct plumb_ledger_reader *r, uint64_t serial)
+uint32_t plumb_ledger_request_index(struct plumb_ledger_reader *r, uint64_t serial)
 {
     size_t low = 0, high = r->t->request_count;
     while (low < high) {
@@ -351,12 +361,15 @@ static void fill_stage_runs(struct plumb_ledger_reader *r)
             .node = plumb_ledger_node_of(r, s->key),
             .tid = s->tid,
             .depth = s->depth,
-            .request = request_index(r, s->request),
+            .request = plumb_ledger_request_index(r, s->request),
             .begin_ns = at_ns(r, s->begin_ticks),
             .duration_ns = lasted_ns(r, s->begin_ticks, s->end_ticks),
             .failed = s->failed != 0,
             .rss = s->rss,
-            .peak_rss = s->peak_rss};
+            .peak_rss = s->peak_rss,
+            .number = s->serial,
+            .within = node_before(r, s->within),
+            .why = s->why_off ? plumb_live_text(&r->m->view, s->why_off) : NULL};
     }
     t->stage_runs_lost =
         r->m->view.h->ledger.stage_runs > found ? r->m->view.h->ledger.stage_runs - found : 0;
@@ -389,7 +402,7 @@ static void fill_checkpoints(struct plumb_ledger_reader *r)
         struct plumb_timing_checkpoint *out = &t->memory.checkpoints[t->memory.checkpoint_count++];
         out->name = plumb_live_text(&r->m->view, list[i]->name_off);
         out->at_ns = at_ns(r, list[i]->at_ticks);
-        out->request = request_index(r, list[i]->request);
+        out->request = plumb_ledger_request_index(r, list[i]->request);
         out->baseline = list[i]->baseline != 0;
         memory_of(r, &out->memory, &list[i]->memory);
     }
@@ -431,6 +444,8 @@ void plumb_ledger_read(struct plumb_ledger_reader *r)
     fill_requests(r);
     fill_stage_runs(r);
     fill_checkpoints(r);
+    plumb_streams_read(r);
+    plumb_counts_read(r);
 }
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
@@ -457,7 +472,11 @@ void plumb_ledger_own(struct plumb_timing *t)
         own(a, &t->memory.checkpoints[i].name);
     for (size_t i = 0; i < t->node_count; i++)
         own(a, &t->nodes[i].metric);
+    for (size_t i = 0; i < t->stage_run_count; i++)
+        own(a, &t->stage_runs[i].why);
     plumb_collectors_own(t);
+    plumb_streams_own(t);
+    plumb_counts_own(t);
     for (size_t i = 0; i < t->request_count; i++) {
         for (size_t k = 0; k < t->requests[i].metadata_count; k++) {
             own(a, &t->requests[i].metadata[k].key);

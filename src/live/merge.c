@@ -58,11 +58,11 @@ static const struct plumb_live_key *key_of(struct plumb_merge *m, uint32_t i,
     return k;
 }
 
-int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const unsigned char *base,
-                     size_t bytes, bool want_tree)
+int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena,
+                     const struct plumb_live_view *view, bool want_tree)
 {
     uint32_t keys;
-    size_t most = bytes / sizeof(struct plumb_live_key);
+    size_t most = view->bytes / sizeof(struct plumb_live_key);
     struct plumb_map rows = m->row_of, places = m->tree_node_of;
     memset(m, 0, sizeof *m);
     plumb_map_clear(&rows);
@@ -70,7 +70,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
     m->row_of = rows;
     m->tree_node_of = places;
     m->arena = arena;
-    m->view = plumb_live_view_of(base, bytes);
+    m->view = *view;
     m->want_tree = want_tree;
     keys = PLUMB_ACQUIRE(m->view.h->keys.count);
     /* A damaged count: looking up each key would take minutes. */

@@ -115,11 +115,11 @@ struct plumb_merge {
     uint64_t other;   /* of them, those whose node did not fit into the mapping */
 };
 
-/* Makes a row of every key, in their order. `m` is zeroed, or was open before: then it keeps the
- * memory of its maps, and the caller has reset or replaced the arena. Errors: PLUMB_ERR_MEMORY,
- * PLUMB_ERR_FORMAT. */
-int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const unsigned char *base,
-                     size_t bytes, bool want_tree);
+/* Makes a row of every key of `view`, in their order. `m` is zeroed, or was open before: then it
+ * keeps the memory of its maps, and the caller has reset or replaced the arena. Errors:
+ * PLUMB_ERR_MEMORY, PLUMB_ERR_FORMAT. */
+int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena,
+                     const struct plumb_live_view *view, bool want_tree);
 void plumb_merge_close(struct plumb_merge *m);
 
 /* Adds the number of samples that skip_first_n has taken of a state. Call it for all states before

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "live/clock.h"
 #include "live/ledger_read.h"
+#include "live/metric_read.h"
 #include "live/trace_drops.h"
 #include "live/undo.h"
-#include <plumb/count.h>
 
 struct reader {
     struct plumb_merge m;
@@ -93,9 +93,12 @@ static void add_open_frame(struct reader *r, const struct plumb_live_frame *f, u
     t->open = open;
     t->open[t->open_count++] = (struct plumb_timing_open){
         plumb_live_node_name(&r->m.view, plumb_key_node(f->key)),
-        plumb_live_phase_name(&r->m.view, plumb_key_group(f->key) & 0xff), tid, depth,
+        plumb_live_phase_name(&r->m.view, plumb_key_group(f->key) & 0xff),
+        tid,
+        depth,
         r->end.ticks > f->begin_ticks ? plumb_ticks_to_ns(r->end.ticks - f->begin_ticks, r->tick_ns)
-                                      : 0};
+                                      : 0,
+        plumb_live_pipeline_name(&r->m.view, plumb_key_group(f->key) >> 8 & 0xff)};
 }
 
 static void add_open(struct reader *r, const struct plumb_live_thread *th)
@@ -170,77 +173,6 @@ static void extend_end(struct reader *r)
 }
 
 /* ---- The report ------------------------------------------------------------------------------ */
-
-static void fill_count(struct reader *r, const struct plumb_live_count *c)
-{
-    struct plumb_timing *t = r->t;
-    const struct plumb_live_pipeline *p = plumb_live_element(
-        &r->m.view, &r->m.view.h->pipelines, c->pipeline, sizeof(struct plumb_live_pipeline));
-    const char *name = plumb_live_text(&r->m.view, c->name_off);
-    if (!p)
-        return;
-    const char *pipeline = plumb_live_text(&r->m.view, p->name_off);
-    if (c->within)
-        t->node_counts[t->node_count_count++] =
-            (struct plumb_timing_node_count){pipeline,
-                                             plumb_live_phase_name(&r->m.view, c->within >> 24),
-                                             plumb_live_node_name(&r->m.view, c->within & 0xffffff),
-                                             name,
-                                             c->total,
-                                             c->events};
-    else
-        t->counts[t->count_count++] =
-            (struct plumb_timing_count){pipeline, name, c->total, c->events};
-}
-
-static void fill_counts(struct reader *r)
-{
-    struct plumb_timing *t = r->t;
-    uint32_t n = r->m.view.h->counts.count;
-    if (n > r->m.view.bytes / sizeof(struct plumb_live_count))
-        return;
-    t->counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->counts);
-    t->node_counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->node_counts);
-    for (uint32_t i = 0; t->counts && t->node_counts && i < n; i++) {
-        const struct plumb_live_count *c = plumb_live_element(&r->m.view, &r->m.view.h->counts, i,
-                                                              sizeof(struct plumb_live_count));
-        if (c)
-            fill_count(r, c);
-    }
-}
-
-static void fill_cell(struct reader *r, const struct plumb_live_cell *c)
-{
-    const struct plumb_live_view *v = &r->m.view;
-    const struct plumb_live_pipeline *p =
-        plumb_live_element(v, &v->h->pipelines, c->group >> 8, sizeof(struct plumb_live_pipeline));
-    if (p && c->kind && c->kind < PLUMB_COUNT_KINDS)
-        r->t->cells[r->t->cell_count++] =
-            (struct plumb_timing_cell){plumb_live_text(v, p->name_off),
-                                       plumb_live_phase_name(v, c->group & 0xff),
-                                       c->node ? plumb_live_node_name(v, c->node) : "",
-                                       plumb_live_text(v, c->name_off),
-                                       c->step,
-                                       c->kind,
-                                       PLUMB_LOAD(c->calls),
-                                       PLUMB_LOAD(c->value)};
-}
-
-static void fill_cells(struct reader *r)
-{
-    const struct plumb_live_table *cells = &r->m.view.h->cells;
-    uint32_t n = PLUMB_ACQUIRE(cells->count);
-    r->t->cells_lost = r->m.view.h->cells_lost;
-    if (n > r->m.view.bytes / sizeof(struct plumb_live_cell))
-        return;
-    r->t->cells = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *r->t->cells);
-    for (uint32_t i = 0; r->t->cells && i < n; i++) {
-        const struct plumb_live_cell *c =
-            plumb_live_element(&r->m.view, cells, i, sizeof(struct plumb_live_cell));
-        if (c)
-            fill_cell(r, c);
-    }
-}
 
 static void fill_lists(struct reader *r)
 {
@@ -393,12 +325,42 @@ static void fill_head(struct reader *r)
     t->overhead.threads_ns = h->own_cpu_ns;
 }
 
+/* A window that is open has what there is until now; the recovery of its file knows more. */
+static void fill_windows(struct reader *r)
+{
+    const struct plumb_live_view *s = &r->m.view;
+    uint32_t n = PLUMB_ACQUIRE(s->h->windows.count);
+    struct plumb_timing *t = r->t;
+    t->windows_all = s->h->windows_all;
+    if (n > PLUMB_TRACE_WINDOWS || !n)
+        return;
+    t->windows = plumb_arena_alloc(&t->arena, n * sizeof *t->windows);
+    for (uint32_t i = 0; t->windows && i < n; i++) {
+        const struct plumb_live_window *w = plumb_live_element(s, &s->h->windows, i, sizeof *w);
+        uint64_t off = w ? PLUMB_ACQUIRE(w->off_ticks) : 0;
+        if (!w)
+            return;
+        t->windows[t->window_count++] = (struct plumb_timing_window){
+            .file = plumb_arena_strdup(&t->arena, plumb_live_text(s, w->path_off)),
+            .end = off ? plumb_trace_end_name(w->end) : "open",
+            .from_ns = plumb_live_at_ns(s->h, &r->end, r->tick_ns, w->on_ticks),
+            .to_ns = off ? plumb_live_at_ns(s->h, &r->end, r->tick_ns, off)
+                         : r->end.raw_ns - s->h->start.raw_ns,
+            .bytes = w->bytes,
+            .spans = w->spans,
+            .dropped = off ? w->dropped : plumb_trace_lost_here(s),
+            .threads_left_out = w->apart,
+        };
+    }
+}
+
 static void fill_trace(struct reader *r)
 {
     const struct plumb_live_trace *h = &r->m.view.h->trace;
     const struct plumb_live_view *s = &r->m.view;
     struct plumb_timing *t = r->t;
-    if (h->mode == PLUMB_LIVE_TRACE_NONE)
+    fill_windows(r);
+    if (h->mode == PLUMB_LIVE_TRACE_NONE || h->window)
         return;
     t->trace.mode = h->mode == PLUMB_LIVE_TRACE_RING ? "ring" : "stop";
     t->trace.end = plumb_trace_end_text(r->m.view.h);
@@ -451,25 +413,10 @@ static void own_strings(struct plumb_timing *t)
     }
     for (size_t i = 0; i < t->pipeline_count; i++)
         own(&t->arena, &t->pipelines[i].name);
-    for (size_t i = 0; i < t->count_count; i++) {
-        own(&t->arena, &t->counts[i].pipeline);
-        own(&t->arena, &t->counts[i].name);
-    }
-    for (size_t i = 0; i < t->node_count_count; i++) {
-        own(&t->arena, &t->node_counts[i].pipeline);
-        own(&t->arena, &t->node_counts[i].phase);
-        own(&t->arena, &t->node_counts[i].node);
-        own(&t->arena, &t->node_counts[i].name);
-    }
-    for (size_t i = 0; i < t->cell_count; i++) {
-        own(&t->arena, &t->cells[i].pipeline);
-        own(&t->arena, &t->cells[i].phase);
-        own(&t->arena, &t->cells[i].node);
-        own(&t->arena, &t->cells[i].name);
-    }
     for (size_t i = 0; i < t->open_count; i++) {
         own(&t->arena, &t->open[i].node);
         own(&t->arena, &t->open[i].phase);
+        own(&t->arena, &t->open[i].pipeline);
     }
     for (size_t i = 0; i < t->env_count; i++)
         own(&t->arena, &t->env[i].value);
@@ -482,15 +429,16 @@ static void own_strings(struct plumb_timing *t)
  * command. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
-int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
-                         const struct plumb_anchor *end, plumb_error *err)
+int plumb_live_view_to_timing(struct plumb_timing *out, const struct plumb_live_view *view,
+                              const struct plumb_anchor *end, plumb_error *err)
 {
     struct reader r = {.t = out};
-    const struct plumb_live_header *h = (const struct plumb_live_header *)(const void *)base;
+    const struct plumb_live_header *h = view->h;
+    bool recording = view->loader && end;
     double ppm;
     int rc;
-    if (bytes < sizeof *h || h->magic != PLUMB_LIVE_MAGIC || h->version != PLUMB_LIVE_VERSION ||
-        h->header_bytes != sizeof *h)
+    if (view->bytes < sizeof *h || h->magic != PLUMB_LIVE_MAGIC ||
+        h->version != PLUMB_LIVE_VERSION || h->header_bytes != sizeof *h)
         return plumb_fail(
             err, PLUMB_ERR_FORMAT,
             "not of this version of plumb, or cut short: read it with the plumb that recorded it");
@@ -498,13 +446,14 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
     if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
         return plumb_fail(err, PLUMB_ERR_FORMAT, "damaged: its clock makes no sense");
-    r.m.view = plumb_live_view_of(base, bytes);
-    rc = plumb_merge_open(&r.m, &out->arena, base, bytes, true);
+    r.m.view = *view;
+    rc = plumb_merge_open(&r.m, &out->arena, view, true);
     if (rc == PLUMB_OK && r.m.missing && r.m.row_count == 0)
         rc = PLUMB_ERR_FORMAT;
     if (rc == PLUMB_OK) {
         for_threads(&r, add_skipped);
-        plumb_trace_settle(&r.m.view);
+        if (!recording)
+            plumb_trace_settle(&r.m.view);
         if (!end)
             extend_end(&r);
         for_threads(&r, add_thread);
@@ -512,11 +461,10 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         rc = plumb_live_rows(out, &r.m, r.tick_ns, &r.end, &r.node_of);
     }
     if (rc == PLUMB_OK) {
-        fill_counts(&r);
-        fill_cells(&r);
+        plumb_live_fill_metrics(out, &r.m.view, &r.end, r.tick_ns);
         fill_lists(&r);
         note_losses(&r);
-        if (!end)
+        if (!end || recording)
             note_frozen(&r);
         plumb_live_clock_note(out, h, r.tick_ns);
         plumb_live_regions_note(out, &r.m);
@@ -537,3 +485,10 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     return PLUMB_OK;
 }
 #pragma GCC diagnostic pop
+
+int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
+                         const struct plumb_anchor *end, plumb_error *err)
+{
+    struct plumb_live_view view = plumb_live_view_of(base, bytes);
+    return plumb_live_view_to_timing(out, &view, end, err);
+}

@@ -14,6 +14,12 @@
 int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
                          const struct plumb_anchor *end, plumb_error *err);
 
+/* The same from a view. One with a loader is of a mapping that its process may still write to: what
+ * the loader gives is of one moment, but losses of the trace that the process has not counted yet
+ * are left to it if `end` is given. The header is in the view's memory. */
+int plumb_live_view_to_timing(struct plumb_timing *out, const struct plumb_live_view *view,
+                              const struct plumb_anchor *end, plumb_error *err);
+
 /* Fills `out` from <run_dir>/live.plumb, the mapping of a run that did not end. The file is not
  * changed. Errors: PLUMB_ERR_NOT_FOUND: there is none; PLUMB_ERR_FORMAT: not ours, or damaged;
  * PLUMB_ERR_STATE: its process is still recording (`out` is filled all the same, but its figures
@@ -54,9 +60,5 @@ void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *
  * PLUMB_TIMING_NONE. Error: PLUMB_ERR_MEMORY. */
 int plumb_live_rows(struct plumb_timing *t, struct plumb_merge *m, double tick_ns,
                     const struct plumb_anchor *end, uint32_t **node_of);
-
-/* Returns the newest reading of the counter that the mapping keeps: of a record, an open span, a
- * state, a request, plumb's own thread. Not less than that of `last`. */
-uint64_t plumb_live_newest_ticks(const struct plumb_merge *m, const struct plumb_anchor *last);
 
 #endif

@@ -15,6 +15,14 @@
  * plumb_live_trace the writer's. A slot's `number` is 0 while it is being written, and released
  * last.
  *
+ * A trace is that of the whole run, or of a *window*: a part of the run, switched on and off while
+ * threads record (record/trace/switch.h). A window uses the same queues, emptied before: a queue
+ * takes part if its `window` is the trace's, and is fed while its `on` is set. The records of a
+ * thread
+ * before `from_ticks` are not in the window, although its first block has some of them. When a
+ * window is switched off, the blocks that were not folded become slots too, and `on` is cleared, so
+ * that the recovery of a killed process finds either.
+ *
  * A commit consists of the length of the file and, for each thread, the number of its slots in the
  * file. They belong together, so both are kept twice and switched by one store of `batch`. */
 #ifndef PLUMB_LIVE_TRACE_H
@@ -38,7 +46,8 @@ enum {
 /* ---- Slots ----------------------------------------------------------------------------------- */
 enum plumb_trace_slot_kind { PLUMB_SLOT_BLOCK = 1, PLUMB_SLOT_GAP = 2 };
 enum plumb_trace_slot_flag {
-    PLUMB_SLOT_RESUMES = 1 /* blocks before it were left out: the open spans must be compared */
+    PLUMB_SLOT_RESUMES = 1, /* blocks before it were left out: the open spans must be compared */
+    PLUMB_SLOT_GOES_ON = 2  /* it follows the slot before: it does not list the open spans */
 };
 struct plumb_trace_open {
     uint64_t begin_ticks;
@@ -114,7 +123,11 @@ struct plumb_live_queue {
     uint32_t slots;    /* a power of two; 0: it did not fit, so everything is lost */
     uint32_t sequence; /* of the file, set by the writer; 0: none yet */
     char name[PLUMB_TRACE_NAME];
-    uint64_t line0[4];
+    uint64_t from_ticks;     /* earlier records are not in the trace */
+    uint32_t window;         /* that it takes part in; 0: the trace of the run */
+    uint32_t on;             /* 1: it is fed; changed by the holder of the thread */
+    uint64_t dropped_before; /* of dropped_spans, when the window began */
+    uint64_t line0;
     uint64_t put;      /* slots written */
     uint32_t dropping; /* the block before was not copied */
     uint32_t left_out; /* it is not in a gap either: it was not selected */
@@ -172,6 +185,17 @@ struct plumb_trace_clock {
     uint64_t ns_per_tick;                     /* in 2^-32; 0: not known yet */
     uint64_t before_ticks, before_ns, jumped; /* jumped 0: it has not, lately */
 };
+/* A window of the run, in the table of windows. */
+enum { PLUMB_TRACE_WINDOWS = 1024 /* further ones are only counted */ };
+struct plumb_live_window {
+    uint64_t path_off;            /* text: in the run directory, or absolute */
+    uint64_t on_ticks, off_ticks; /* off_ticks 0: it is open */
+    uint64_t bytes, spans, dropped;
+    uint32_t end;   /* enum plumb_live_trace_end */
+    int32_t error;  /* an errno */
+    uint32_t apart; /* threads that could not be switched in time, so are not in it */
+    uint32_t reserved;
+};
 struct plumb_live_trace {
     uint32_t mode, what; /* enum plumb_live_trace_mode, _what */
     uint64_t max_bytes;
@@ -184,6 +208,10 @@ struct plumb_live_trace {
     uint64_t kept_bytes, kept_refused;
     uint64_t file_bytes, file_spans; /* once the file is finished */
     uint64_t settled;                /* 1: plumb_trace_settle() has run */
+    uint32_t window;                 /* its number; 0: the trace is of the whole run */
+    uint32_t on;                     /* 1: threads and lanes that begin now take part; atomic */
+    uint64_t path_off;               /* of the window's file; text */
+    uint64_t within_off;             /* of the window: nodes of its regions; text, 0: no choice */
     uint64_t batch;                  /* released */
     struct {
         uint64_t bytes, spans;

@@ -194,6 +194,66 @@ void plumb_trace_slot(const struct plumb_trace_decoder *d, const struct plumb_tr
         plumb_trace_words(d, d->sink, slot->data, slot->words);
 }
 
+/* ---- A trace that begins in the middle of a block -------------------------------------------- */
+
+static bool wants_nothing(const struct plumb_trace_filter *self, const struct plumb_trace_state *s,
+                          const struct plumb_trace_frame *f)
+{
+    (void)self;
+    (void)s;
+    (void)f;
+    return false;
+}
+
+/* Returns how many of the words were recorded before `from_ticks`. */
+static uint32_t words_before(const struct plumb_trace_slot *slot, uint64_t from_ticks)
+{
+    uint32_t i = PLUMB_BLOCK_HEAD;
+    while (i < slot->words && slot->data[i] &&
+           slot->data[0] + plumb_record_ticks(slot->data[i]) < from_ticks) {
+        uint32_t n =
+            (slot->data[i] & 3) == PLUMB_REC_WIDE ? (uint32_t)(slot->data[i] >> 8) & 255 : 1;
+        if (n < 1 || n > slot->words - i)
+            break;
+        i += n;
+    }
+    return i;
+}
+
+/* The frame holds a slot: 2 KiB. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
+void plumb_trace_slot_from(const struct plumb_trace_decoder *d, const struct plumb_trace_slot *slot,
+                           uint64_t from_ticks)
+{
+    const struct plumb_trace_filter nothing = {wants_nothing, NULL, NULL};
+    struct plumb_trace_decoder before = {d->sink, d->self, &nothing, d->s};
+    struct plumb_trace_slot part = *slot;
+    uint32_t at, depth, rest, marks;
+    part.words = slot->words <= PLUMB_BLOCK_WORDS ? slot->words : 0;
+    at = words_before(&part, from_ticks);
+    rest = part.words > at ? part.words - at : 0;
+    part.words = (uint16_t)at;
+    if (plumb_trace_enter_slot(&before, &part))
+        plumb_trace_words(&before, d->sink, part.data, part.words);
+    d->s->flow = 0;
+    depth = d->s->depth;
+    for (d->s->depth = 1; d->s->depth <= depth; d->s->depth++) {
+        struct plumb_trace_frame *f = &d->s->frames[d->s->depth];
+        if (f->flags & PLUMB_TRACE_SHOWN || !f->key)
+            continue;
+        marks = f->flags & (PLUMB_TRACE_FAILED | PLUMB_TRACE_ABANDONED | PLUMB_TRACE_LEFT);
+        f->flags |= PLUMB_TRACE_LATE;
+        plumb_trace_begin_long(d, f);
+        f->flags |= marks;
+    }
+    d->s->depth = depth;
+    memmove(&part.data[PLUMB_BLOCK_HEAD], &slot->data[at], rest * sizeof part.data[0]);
+    if (rest)
+        plumb_trace_words(d, d->sink, part.data, PLUMB_BLOCK_HEAD + rest);
+}
+#pragma GCC diagnostic pop
+
 /* ---- Wide records ---------------------------------------------------------------------------- */
 
 static void adopt(struct plumb_trace_state *s, const uint64_t *w, uint32_t n)

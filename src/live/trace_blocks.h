@@ -92,6 +92,10 @@ struct plumb_trace_decoder {
  * was open when the thread stopped. */
 void plumb_trace_slot(const struct plumb_trace_decoder *d, const struct plumb_trace_slot *slot);
 void plumb_trace_gap_slot(const struct plumb_trace_decoder *d, const struct plumb_trace_gap *gap);
+/* Decodes a slot whose begin is not in the trace: what was before `from_ticks` is followed and not
+ * passed on. Then the spans that are open there begin, at their own times. 3 KiB of stack. */
+void plumb_trace_slot_from(const struct plumb_trace_decoder *d, const struct plumb_trace_slot *slot,
+                           uint64_t from_ticks);
 
 /* ---- Arguments of spans ---------------------------------------------------------------------- */
 

@@ -31,6 +31,7 @@ void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_
                             uint32_t group, const uint32_t *path, uint32_t path_depth)
 {
     stack->source = s;
+    stack->from_ticks = 0;
     stack->depth = 0;
     stack->group = group & 0xffff;
     stack->path_inside = plumb_trace_path_is_selected(s, path, path_depth);
@@ -60,9 +61,9 @@ static void count_end(struct plumb_trace_drops *drops, uint64_t key)
     drops->key[drops->count++].spans = 1;
 }
 
-static void pop(struct plumb_trace_drops *drops, struct plumb_trace_stack *s)
+static void pop(struct plumb_trace_drops *drops, struct plumb_trace_stack *s, uint64_t ticks)
 {
-    if (s->wanted[s->depth])
+    if (s->wanted[s->depth] && ticks >= s->from_ticks)
         count_end(drops, s->open[s->depth]);
     s->depth--;
 }
@@ -87,11 +88,12 @@ static void count_wide(struct plumb_trace_drops *drops, struct plumb_trace_stack
         adopt(s, w, n);
     else if (kind == PLUMB_WIDE_MARK && small == PLUMB_FRAME_LEFT && w[1] <= s->depth)
         s->left[w[1]] = true;
-    else if (kind == PLUMB_WIDE_SAMPLE && small >= PLUMB_SAMPLE_ASYNC && is_wanted(s, ticks))
+    else if (kind == PLUMB_WIDE_SAMPLE && small >= PLUMB_SAMPLE_ASYNC && ticks >= s->from_ticks &&
+             is_wanted(s, ticks))
         count_end(drops, plumb_key((uint32_t)(w[1] >> 32) & 0xffff,
                                    (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1)));
     while (kind == PLUMB_WIDE_CLOSE && s->depth > w[1])
-        pop(drops, s);
+        pop(drops, s, ticks);
 }
 
 void plumb_trace_drops_count(struct plumb_trace_drops *drops, struct plumb_trace_stack *s,
@@ -104,7 +106,7 @@ void plumb_trace_drops_count(struct plumb_trace_drops *drops, struct plumb_trace
         uint32_t kind = *w & 3, length = 1;
         uint64_t ticks = words[0] + plumb_record_ticks(*w);
         if (kind == PLUMB_REC_END && s->depth) {
-            pop(drops, s);
+            pop(drops, s, ticks);
         } else if (kind == PLUMB_REC_BEGIN && s->depth < PLUMB_DEPTH_MAX) {
             plumb_trace_stack_push(s, plumb_key(s->group, plumb_record_node(*w)), ticks);
         } else if (kind == PLUMB_REC_WIDE) {
@@ -164,9 +166,9 @@ const struct plumb_trace_state *plumb_trace_committed(const struct plumb_live_vi
 /* If the thread is running, the caller detects a change during the call by the thread's folds. */
 PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_live_view *s,
                                      const struct plumb_live_thread *live,
-                                     const struct plumb_live_queue *q, struct plumb_trace_slot *out)
+                                     const struct plumb_live_queue *q, uint64_t number,
+                                     struct plumb_trace_slot *out)
 {
-    uint64_t number = live->folded + 1;
     const uint64_t *words;
     uint32_t depth = live->context.depth <= PLUMB_DEPTH_MAX ? live->context.depth : 0;
     memset(out, 0, sizeof *out);
@@ -177,6 +179,7 @@ PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_live_view *s,
     out->group = live->context.group;
     out->depth = depth;
     out->step = live->context.step;
+    out->flags = number > live->folded + 1 ? PLUMB_SLOT_GOES_ON : 0;
     for (size_t i = 0; i < sizeof out->name; i++)
         out->name[i] = PLUMB_LOAD(q->name[i]);
     for (uint32_t d = 1; d <= depth && d <= PLUMB_TRACE_FRAMES; d++)
@@ -192,6 +195,11 @@ PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_live_view *s,
         out->data[i] = PLUMB_LOAD(words[i]);
     out->words = PLUMB_BLOCK_WORDS; /* decoding stops at the first empty word */
     return out->data[PLUMB_BLOCK_HEAD] != 0;
+}
+
+bool plumb_trace_takes_part(const struct plumb_live_view *s, const struct plumb_live_queue *q)
+{
+    return PLUMB_ACQUIRE(q->window) == PLUMB_LOAD(s->h->trace.window);
 }
 
 const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_thread *live,
@@ -303,7 +311,8 @@ static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool 
     if (slot->kind != PLUMB_SLOT_BLOCK || slot->words > PLUMB_BLOCK_WORDS ||
         slot->depth >= PLUMB_TRACE_DEPTH)
         return; /* the losses of a gap are counted already */
-    if (resumes || slot->flags & PLUMB_SLOT_RESUMES || slot->depth != r->stack.depth) {
+    if (resumes || slot->flags & PLUMB_SLOT_RESUMES ||
+        (!(slot->flags & PLUMB_SLOT_GOES_ON) && slot->depth != r->stack.depth)) {
         plumb_trace_stack_open(&r->stack, r->s, slot->group, slot->path,
                                slot->path_depth <= PLUMB_TRACE_PATH ? slot->path_depth : 0);
         for (uint32_t d = 1; d <= slot->depth; d++) {
@@ -312,6 +321,7 @@ static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool 
                 d <= PLUMB_TRACE_FRAMES ? &slot->frames[d - 1] : &unknown;
             plumb_trace_stack_push(&r->stack, f->key, f->begin_ticks);
         }
+        r->stack.from_ticks = r->q->from_ticks;
     }
     plumb_trace_drops_count(&drops, &r->stack, slot->data, slot->words);
     plumb_trace_gap_add(&r->gap, &drops, slot->block, slot->data[0], slot->data[0]);
@@ -349,12 +359,15 @@ static void settle_rest(const struct plumb_live_view *s, struct plumb_live_threa
     struct plumb_trace_slot *slots = q->slots ? plumb_live_slots_of(s, q) : NULL, last;
     const struct plumb_trace_state *state;
     bool which = false;
-    uint64_t at, newest;
+    uint64_t at, newest, number;
     (void)arg;
+    if (!plumb_trace_takes_part(s, q))
+        return;
     state = plumb_trace_committed(s, q, &which);
     at = state ? state->taken : 0;
     newest = state ? state->block : 0;
-    q->unmet.count = 0;
+    if (!q->window)
+        q->unmet.count = 0;
     plumb_trace_stack_open(&r.stack, s, 0, NULL, 0);
     if (state && state->depth < PLUMB_TRACE_DEPTH) {
         plumb_trace_stack_open(&r.stack, s, state->group, state->path,
@@ -366,18 +379,30 @@ static void settle_rest(const struct plumb_live_view *s, struct plumb_live_threa
             r.stack.left[d] = f->flags & PLUMB_TRACE_LEFT;
         }
     }
+    r.stack.from_ticks = q->from_ticks;
     while (slots && at < q->put && q->put - at <= q->slots) {
         const struct plumb_trace_slot *slot = &slots[at++ & (q->slots - 1)];
         newest = slot->block > newest ? slot->block : newest;
         rest_slot(&r, slot, false);
     }
     /* An interrupted fold may already have copied its block, and the writer may have taken it. */
-    if (plumb_trace_unfolded(s, live, q, &last) && last.block > newest)
-        rest_slot(&r, &last, true);
+    number = live->folded + 1;
+    while (q->on && plumb_trace_unfolded(s, live, q, number, &last)) {
+        if (number > newest)
+            rest_slot(&r, &last, number == live->folded + 1);
+        number++;
+    }
     rest_gap(&r);
     q->put = 0; /* empty: the recovery of the file finds only the gap */
 }
 #pragma GCC diagnostic pop
+
+void plumb_trace_settle_queue(const struct plumb_live_view *s, struct plumb_live_thread *live,
+                              struct plumb_live_queue *q)
+{
+    settle_log(s, live, q, NULL);
+    settle_rest(s, live, q, NULL);
+}
 
 void plumb_trace_settle(const struct plumb_live_view *s)
 {
@@ -414,6 +439,22 @@ uint64_t plumb_trace_lost(const struct plumb_live_view *s, uint32_t *threads)
     return l.spans;
 }
 
+static void add_losses_here(const struct plumb_live_view *s, struct plumb_live_thread *live,
+                            struct plumb_live_queue *q, void *arg)
+{
+    struct losses *l = arg;
+    (void)live;
+    if (plumb_trace_takes_part(s, q))
+        l->spans += q->dropped_spans - q->dropped_before;
+}
+
+uint64_t plumb_trace_lost_here(const struct plumb_live_view *s)
+{
+    struct losses l = {0, 0};
+    each_queue(s, add_losses_here, &l);
+    return l.spans;
+}
+
 struct losers {
     uint32_t *out, count, most;
     uint64_t all;
@@ -429,9 +470,8 @@ static void add_loser(struct losers *l, uint32_t sequence)
 static void look_at_queue(const struct plumb_live_view *s, struct plumb_live_thread *live,
                           struct plumb_live_queue *q, void *arg)
 {
-    (void)s;
     (void)live;
-    if (PLUMB_LOAD(q->dropped_spans))
+    if (plumb_trace_takes_part(s, q) && PLUMB_LOAD(q->dropped_spans) != q->dropped_before)
         add_loser(arg, q->sequence);
 }
 
@@ -444,7 +484,7 @@ uint64_t plumb_trace_losers(const struct plumb_live_view *s, uint32_t *out, uint
     each_queue(s, look_at_queue, &l);
     for (uint32_t i = 0; i < lanes && i < PLUMB_LIVE_LANES; i++) {
         const struct plumb_live_lane *lane = plumb_live_element(s, t, i, sizeof *lane);
-        if (lane && PLUMB_LOAD(lane->dropped))
+        if (lane && PLUMB_LOAD(lane->dropped) != lane->dropped_before)
             add_loser(&l, lane->sequence);
     }
     *count = l.count;
@@ -453,7 +493,12 @@ uint64_t plumb_trace_losers(const struct plumb_live_view *s, uint32_t *out, uint
 
 const char *plumb_trace_end_text(const struct plumb_live_header *h)
 {
-    switch (h->trace.ended) {
+    return plumb_trace_end_name(h->trace.ended);
+}
+
+const char *plumb_trace_end_name(uint32_t end)
+{
+    switch (end) {
     case PLUMB_TRACE_GOES_ON:
         return "complete";
     case PLUMB_TRACE_AT_BOUND:

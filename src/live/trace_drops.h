@@ -18,6 +18,7 @@ struct plumb_trace_drops {
  * trace, and the state of the thread. */
 struct plumb_trace_stack {
     const struct plumb_live_view *source;
+    uint64_t from_ticks; /* spans that end before are not to be counted; 0: all are */
     uint32_t depth;
     uint32_t group;
     bool path_inside; /* the thread works below a selected region of another */
@@ -46,11 +47,21 @@ void plumb_trace_gap_add(struct plumb_trace_gap *gap, const struct plumb_trace_d
  * once. */
 void plumb_trace_settle(const struct plumb_live_view *s);
 
-/* Fills `out` with the slot that the block which was not folded would have become. Returns false if
- * there is none, or if it is empty; then `out` is an empty slot, which still lists the open
- * spans. */
+/* Settles one queue of a trace that has ended early, as the above does all of them: its slots, and
+ * the blocks that were not folded while it is fed, become counts. The thread is not folding: the
+ * caller holds it, or it records no more. */
+void plumb_trace_settle_queue(const struct plumb_live_view *s, struct plumb_live_thread *live,
+                              struct plumb_live_queue *q);
+
+/* Fills `out` with the slot that block `number`, which was not folded, would have become. Returns
+ * false if there is none, or if it is empty; then `out` is an empty slot. The slot of the first
+ * such block lists the spans that were open when it began. A thread that is traced has one; more
+ * wait for a moment after a window was switched on. */
 bool plumb_trace_unfolded(const struct plumb_live_view *s, const struct plumb_live_thread *live,
-                          const struct plumb_live_queue *q, struct plumb_trace_slot *out);
+                          const struct plumb_live_queue *q, uint64_t number,
+                          struct plumb_trace_slot *out);
+/* Returns whether a queue takes part in the present trace. */
+bool plumb_trace_takes_part(const struct plumb_live_view *s, const struct plumb_live_queue *q);
 /* Returns the state of a queue that belongs to the last commit, or NULL. *which: index of the
  * two. */
 const struct plumb_trace_state *plumb_trace_committed(const struct plumb_live_view *s,
@@ -63,13 +74,17 @@ const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_threa
 /* Returns the number of ended spans whose end is not in the trace. */
 uint64_t plumb_trace_lost(const struct plumb_live_view *s, uint32_t *threads);
 
+/* The same, of the present window alone. */
+uint64_t plumb_trace_lost_here(const struct plumb_live_view *s);
+
 /* Lists the sequences of the file that lack data: of threads, and of collectors' lanes. Returns how
  * many there are, even if `out` cannot hold all of them. Sets `*count` to the number that it
  * holds. */
 uint64_t plumb_trace_losers(const struct plumb_live_view *s, uint32_t *out, uint32_t most,
                             uint32_t *count);
 
-/* Returns why the trace ends where it does: "complete", ... */
+/* Returns why a trace ends where it does, enum plumb_live_trace_end: "complete", ... */
+const char *plumb_trace_end_name(uint32_t end);
 const char *plumb_trace_end_text(const struct plumb_live_header *h);
 
 #endif

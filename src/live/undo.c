@@ -104,6 +104,25 @@ void plumb_live_undo_in(struct plumb_merge *m, struct plumb_live_thread *th,
     memcpy(&th->frames[u->frames_from], u->frames, n * sizeof u->frames[0]);
 }
 
+bool plumb_undo_resets_agree(const struct plumb_live_undo *u,
+                             const struct plumb_undo_target *target)
+{
+    for (uint32_t i = 0; i < u->states && i < PLUMB_UNDO_STATES; i++) {
+        const struct plumb_live_state *st = state_at(target, &u->state[i]);
+        const unsigned char *saved = (const unsigned char *)u->rest[i].words;
+        uint32_t generation;
+        if (!st || !(u->state[i].state_off & PLUMB_UNDO_FULL))
+            continue;
+        memcpy(&generation,
+               saved + offsetof(struct plumb_live_state, reset_generation) -
+                   offsetof(struct plumb_live_state, count),
+               sizeof generation);
+        if (generation != st->reset_generation)
+            return false;
+    }
+    return true;
+}
+
 /* ---- In a mapping ---------------------------------------------------------------------------- */
 
 struct mapping {

@@ -19,4 +19,9 @@ void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th);
 void plumb_live_undo_in(struct plumb_merge *m, struct plumb_live_thread *th,
                         const struct plumb_undo_target *target);
 
+/* Returns whether each state that an interrupted fold saved has been copied on the same side of a
+ * reset as it was saved: resets are not undone. For copies of a mapping that changes. */
+bool plumb_undo_resets_agree(const struct plumb_live_undo *u,
+                             const struct plumb_undo_target *target);
+
 #endif

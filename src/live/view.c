@@ -1,6 +1,26 @@
 /* view.c: see view.h. No state. */
 #include "live/view.h"
 
+bool plumb_live_load_chunk(const struct plumb_live_view *v, const struct plumb_live_table *t,
+                           uint32_t chunk)
+{
+    uint64_t first = ((UINT64_C(1) << chunk) - 1) << 6, n = UINT64_C(64) << chunk;
+    uint64_t off = PLUMB_ACQUIRE(t->chunk_off[chunk]), count = PLUMB_ACQUIRE(t->count);
+    bool words = t == &v->h->keys || t == &v->h->counts || t == &v->h->cells;
+    n = count - first < n ? count - first : n;
+    return plumb_live_inside(v, off, n * t->element_bytes) &&
+           v->loader->load(v->loader, off, n, t->element_bytes, words);
+}
+
+/* The text of a reference that has a turn may be replaced: both are loaded as one. */
+static bool load_why(const struct plumb_live_view *v, uint64_t reference)
+{
+    uint64_t off = reference & ((UINT64_C(1) << PLUMB_TEXT_BITS) - 1);
+    uint64_t begin = off - offsetof(struct plumb_live_why, text);
+    return !v->loader || !(reference >> PLUMB_TEXT_BITS) || off < sizeof(uint64_t) ||
+           plumb_live_at(v, begin, sizeof(struct plumb_live_why));
+}
+
 const char *plumb_live_text(const struct plumb_live_view *v, uint64_t reference)
 {
     const struct plumb_live_text *t;
@@ -9,11 +29,15 @@ const char *plumb_live_text(const struct plumb_live_view *v, uint64_t reference)
     uint32_t bytes;
     if (!reference)
         return "";
+    if (!load_why(v, reference))
+        return "?";
     if (!(off = plumb_text_off(v->base, v->bytes, reference)))
         return "(other)";
     t = plumb_live_at(v, off, sizeof *t);
     bytes = t ? PLUMB_ACQUIRE(t->bytes) : 0; /* another thread may have just written it */
     if (!t || bytes >= v->bytes - off - sizeof *t)
+        return "?";
+    if (v->loader && !plumb_live_at(v, off, sizeof *t + bytes + 1))
         return "?";
     text = (const char *)(t + 1);
     return text[bytes] == '\0' ? text : "?";

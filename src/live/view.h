@@ -13,10 +13,23 @@
 
 #include "live/layout.h"
 
+/* Copies objects of a mapping that its process writes to into the memory of a view, each once for a
+ * reading and as of one moment. Returns false if it cannot: the object then counts as missing. */
+struct plumb_live_loader {
+    /* `n` elements of `bytes` from `off`, which lie inside the view. `words`: each of their words
+     * stands for itself, so they need not be of one moment. */
+    bool (*load)(struct plumb_live_loader *self, uint64_t off, size_t n, size_t bytes, bool words);
+};
+
 struct plumb_live_view {
     unsigned char *base;
     size_t bytes;
-    struct plumb_live_header *h; /* at `base` */
+    struct plumb_live_header *h;      /* at `base` */
+    struct plumb_live_loader *loader; /* NULL: the whole mapping is at `base` */
+    /* A request that had ended by then is there with all its stages. One that ended later counts as
+     * open: its stages may have come after their tables were loaded. 0: the mapping stands still.
+     */
+    uint64_t whole_ticks;
 };
 
 /* Returns a view of the mapping at `base`. It is not const, because recovery writes to its private
@@ -24,14 +37,25 @@ struct plumb_live_view {
 static inline struct plumb_live_view plumb_live_view_of(const unsigned char *base, size_t bytes)
 {
     unsigned char *own = (unsigned char *)(uintptr_t)base;
-    return (struct plumb_live_view){own, bytes, (struct plumb_live_header *)(void *)own};
+    return (struct plumb_live_view){own, bytes, (struct plumb_live_header *)(void *)own, NULL, 0};
 }
 
-/* Returns the object of `bytes` at `off`, or NULL. Offset 0 refers to nothing. */
-static inline void *plumb_live_at(const struct plumb_live_view *v, uint64_t off, size_t bytes)
+/* Returns the memory of the object of `bytes` at `off`, or NULL. Offset 0 refers to nothing. */
+static inline void *plumb_live_inside(const struct plumb_live_view *v, uint64_t off, size_t bytes)
 {
     return off && off % 8 == 0 && off <= v->bytes && bytes <= v->bytes - off ? v->base + off : NULL;
 }
+
+/* Returns that object, or NULL. */
+static inline void *plumb_live_at(const struct plumb_live_view *v, uint64_t off, size_t bytes)
+{
+    void *at = plumb_live_inside(v, off, bytes);
+    return at && v->loader && !v->loader->load(v->loader, off, 1, bytes, false) ? NULL : at;
+}
+
+/* Loads what a table has of a chunk, at once: the elements are small, and asked for one by one. */
+bool plumb_live_load_chunk(const struct plumb_live_view *v, const struct plumb_live_table *t,
+                           uint32_t chunk);
 
 /* Returns element `i` of a table whose elements have `bytes`, or NULL: the table has no such
  * element, or elements of another size. */
@@ -44,7 +68,9 @@ static inline void *plumb_live_element(const struct plumb_live_view *v,
         return NULL;
     chunk = plumb_table_chunk(i, &at);
     off = chunk < PLUMB_TABLE_CHUNKS ? PLUMB_ACQUIRE(t->chunk_off[chunk]) : 0;
-    return off ? plumb_live_at(v, off + (uint64_t)at * bytes, bytes) : NULL;
+    if (!off || (v->loader && !plumb_live_load_chunk(v, t, chunk)))
+        return NULL;
+    return plumb_live_inside(v, off + (uint64_t)at * bytes, bytes);
 }
 
 /* Returns the text that a reference leads to: "" for reference 0, "(other)" for a text that has

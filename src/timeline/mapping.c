@@ -53,6 +53,7 @@ static struct plumb_thread_track *make_track(struct plumb_trace_live *t, uint64_
     PLUMB_RELEASE(t->track_count, t->track_count + 1);
     l->live = live;
     l->queue = q;
+    l->from_ticks = q->from_ticks;
     l->slots = plumb_live_slots_of(&t->file.source, q);
     l->mask = q->slots - 1;
     state = plumb_trace_committed(&t->file.source, q, &l->current);
@@ -70,7 +71,7 @@ static struct plumb_thread_track *track_of(struct plumb_trace_live *t, uint64_t 
     if (known)
         return t->tracks[known - 1];
     q = plumb_live_queue_of(&t->file.source, live);
-    return q ? make_track(t, off, live, q) : NULL;
+    return q && plumb_trace_takes_part(&t->file.source, q) ? make_track(t, off, live, q) : NULL;
 }
 
 /* A track gets its number when it has its first packet. */
@@ -278,45 +279,71 @@ uint32_t plumb_trace_live_pass(struct plumb_trace_live *t)
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
+/* Takes the blocks that were not folded. After a gap the open spans are compared even if there is
+ * none, and where the trace ends, all that is open is cut. */
+static void finish_unfolded(struct plumb_trace_live *t, struct plumb_thread_track *l, bool gap)
+{
+    const struct plumb_live_queue *q = l->queue;
+    bool resumes = gap || q->left_out, ends = t->file.source.h->trace.ended || !q->on, some = true;
+    struct plumb_trace_slot slot;
+    if (ends && !gap)
+        return; /* in a window that was switched off, the thread goes on */
+    for (uint64_t number = PLUMB_LOAD(l->live->folded) + 1; some; number++) {
+        some = plumb_trace_unfolded(&t->file.source, l->live, q, number, &slot);
+        some = some && !ends;
+        if (!gap && (!some || number <= l->state.block))
+            continue;
+        if (ends)
+            slot.depth = slot.words = 0;
+        else if (number <= l->state.block)
+            slot.words = 0; /* in the gap already */
+        start_track(t, l);
+        slot.flags |= resumes ? PLUMB_SLOT_RESUMES : 0;
+        take_slot(t, l, &slot);
+        touch(t, l);
+        gap = resumes = false;
+    }
+}
+
 static void finish_track(struct plumb_trace_live *t, struct plumb_thread_track *l)
 {
     const struct plumb_trace_gap *gap;
-    struct plumb_trace_slot slot;
-    bool some;
     take(t, l, NULL);
     gap = plumb_trace_open_gap(l->live, l->queue);
     if (gap && gap->through_block > l->state.block) {
-        l->state.tid = l->live->tid;
-        l->state.generation = l->live->generation;
+        l->state.tid = PLUMB_LOAD(l->live->tid);
+        l->state.generation = PLUMB_LOAD(l->live->generation);
         start_track(t, l);
         plumb_thread_track_gap(l, gap);
         touch(t, l);
     }
-    some = plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot);
-    if (!gap && (!some || slot.block <= l->state.block))
-        return;
-    if (t->file.source.h->trace.ended)
-        slot.depth = slot.words = 0; /* the trace ends here, with all that is open */
-    else if (some && slot.block <= l->state.block)
-        slot.words = 0; /* in the gap already */
-    start_track(t, l);
-    slot.flags = gap || l->queue->left_out ? PLUMB_SLOT_RESUMES : 0;
-    take_slot(t, l, &slot);
-    touch(t, l);
+    finish_unfolded(t, l, gap != NULL);
+}
+
+/* Copies a slot. Returns false if it has no open span, or is changing. */
+static PLUMB_RACY bool open_async(struct plumb_trace_async *out, const struct plumb_live_async *a)
+{
+    uint32_t state = PLUMB_ACQUIRE(a->state);
+    if (!(state & PLUMB_ASYNC_OPEN))
+        return false;
+    *out = (struct plumb_trace_async){
+        .begin_ticks = PLUMB_LOAD(a->begin_ticks),
+        .key = plumb_key(PLUMB_LOAD(a->group) & 0xffff, PLUMB_LOAD(a->node))};
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return PLUMB_LOAD(a->state) == state;
 }
 
 /* Async spans that are still open. One of the tracks writes them, on tracks of their own. */
 static void finish_async(struct plumb_trace_live *t)
 {
     const struct plumb_live_view *s = &t->file.source;
-    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && s->h->async_off[c]; c++) {
+    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && PLUMB_ACQUIRE(s->h->async_off[c]); c++) {
         const struct plumb_live_async *a =
             plumb_live_at(s, s->h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
         for (uint32_t i = 0; a && t->track_count && i < PLUMB_ASYNC_CHUNK; i++) {
-            struct plumb_trace_async open = {.begin_ticks = a[i].begin_ticks,
-                                             .key = plumb_key(a[i].group & 0xffff, a[i].node)};
             struct plumb_thread_track *l = t->tracks[0];
-            if (!(a[i].state & PLUMB_ASYNC_OPEN))
+            struct plumb_trace_async open;
+            if (!open_async(&open, &a[i]))
                 continue;
             start_track(t, l);
             if (l->track && plumb_trace_wants(t->filter, &l->state, NULL))
@@ -377,7 +404,7 @@ static void collect_unfolded(struct plumb_trace_live *t, struct plumb_thread_tra
 {
     struct plumb_trace_slot slot;
     uint64_t folded = PLUMB_ACQUIRE(l->live->folded);
-    if (!plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot))
+    if (!plumb_trace_unfolded(&t->file.source, l->live, l->queue, folded + 1, &slot))
         return;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     /* A fold that began in the meantime changes which spans are open. */

@@ -29,16 +29,14 @@ static bool wants(const struct plumb_trace_filter *self, const struct plumb_trac
     return false;
 }
 
-int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_live_view *s)
+int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_live_view *s,
+                          uint64_t list_off)
 {
-    const struct plumb_live_trace *t = &s->h->trace;
-    if (!(t->what & PLUMB_TRACE_ONLY_NODES))
-        return 0;
-    if (plumb_node_match_open(&o->match, plumb_live_text(s, t->nodes_off), 1 << PLUMB_NODE_BITS,
+    if (plumb_node_match_open(&o->match, plumb_live_text(s, list_off), 1 << PLUMB_NODE_BITS,
                               name_in, (void *)(uintptr_t)s) < 0)
         return PLUMB_ERR_MEMORY;
     o->filter = (struct plumb_trace_filter){wants, &o->match, NULL};
-    return 1;
+    return PLUMB_OK;
 }
 
 void plumb_trace_only_close(struct plumb_trace_only *o)

@@ -13,8 +13,10 @@ struct plumb_trace_only {
     struct plumb_node_match match;
     struct plumb_trace_filter filter;
 };
-/* Whether the run's trace is kept to nodes; then `o` must be closed. PLUMB_ERR_MEMORY. */
-int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_live_view *s);
+/* Keeps the trace to the nodes of a list, `list_off` in the mapping; then `o` must be closed.
+ * PLUMB_ERR_MEMORY. */
+int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_live_view *s,
+                          uint64_t list_off);
 void plumb_trace_only_close(struct plumb_trace_only *o);
 
 struct plumb_trace_nodes;

@@ -466,7 +466,9 @@ void plumb_thread_track_slot(struct plumb_thread_track *l, const struct plumb_tr
                              const struct plumb_trace_slot *slot)
 {
     struct plumb_trace_decoder d = {&sink, l, filter, &l->state};
-    if (plumb_trace_enter_slot(&d, slot))
+    if (PLUMB_UNLIKELY(slot->data[0] < l->from_ticks && slot->kind == PLUMB_SLOT_BLOCK))
+        plumb_trace_slot_from(&d, slot, l->from_ticks);
+    else if (plumb_trace_enter_slot(&d, slot))
         plumb_trace_words(&d, &sink, slot->data, slot->words);
     stop_run(l);
 }

@@ -74,6 +74,7 @@ struct plumb_thread_track {
     struct plumb_live_queue *queue;
     struct plumb_trace_slot *slots; /* of the queue; NULL: none that lie in the mapping */
     uint64_t mask;                  /* of their number */
+    uint64_t from_ticks;            /* what was before is not in the trace; 0: all is */
     uintptr_t ahead;                /* from the slot that is being read to the next; 0: none */
     struct plumb_pf_run run;
     bool running;   /* `run` is open */

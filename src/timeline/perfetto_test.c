@@ -30,7 +30,7 @@ static int setup(void **state)
     (void)state;
     memset(&file, 0, sizeof file);
     memset(&track, 0, sizeof track);
-    file.source = (struct plumb_live_view){(unsigned char *)&header, sizeof header, &header};
+    file.source = plumb_live_view_of((unsigned char *)&header, sizeof header);
     file.out = (struct plumb_pf_out){buffer, sizeof buffer, 0};
     file.write = keep;
     file.clock.ns_per_tick = UINT64_C(1) << 32;

@@ -50,7 +50,7 @@ static void open_track(uint32_t sequence, uint64_t ns_per_tick, plumb_trace_plai
 {
     memset(&file, 0, sizeof file);
     memset(&track, 0, sizeof track);
-    file.source = (struct plumb_live_view){(unsigned char *)&header, sizeof header, &header};
+    file.source = plumb_live_view_of((unsigned char *)&header, sizeof header);
     file.out = (struct plumb_pf_out){buffer, sizeof buffer, 0};
     file.write = keep;
     file.clock.ns_per_tick = ns_per_tick;

@@ -34,6 +34,16 @@ static int open_steps(struct plumb_trace_parts *p, struct plumb_trace_live *t, p
     return rc;
 }
 
+/* Puts a filter for the nodes of a list before those of `t`. Returns whether it did. */
+static bool keep_to(struct plumb_trace_only *o, struct plumb_trace_live *t, uint64_t list_off)
+{
+    if (!list_off || plumb_trace_only_open(o, &t->file.source, list_off) < 0)
+        return false;
+    o->filter.next = t->filter;
+    t->filter = &o->filter;
+    return true;
+}
+
 int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live *t, const char *dir,
                            bool alive, plumb_error *err)
 {
@@ -53,11 +63,9 @@ int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live 
     if (dir)
         nodes = plumb_trace_nodes_open(&p->nodes, &t->file, regions ? &p->uncounted.filter : around,
                                        dir, rc < 0 ? NULL : err);
-    p->has_only = plumb_trace_only_open(&p->only, s) > 0;
-    if (p->has_only) {
-        p->only.filter.next = t->filter;
-        t->filter = &p->only.filter;
-    }
+    p->has_only =
+        keep_to(&p->only, t, s->h->trace.what & PLUMB_TRACE_ONLY_NODES ? s->h->trace.nodes_off : 0);
+    p->has_within = keep_to(&p->within, t, s->h->trace.within_off);
     if (p->nodes) {
         t->also = second_reading;
         t->also_arg = p->nodes;
@@ -67,11 +75,18 @@ int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live 
     return rc < 0 ? rc : nodes;
 }
 
+static void close_filters(struct plumb_trace_parts *p)
+{
+    if (p->has_only)
+        plumb_trace_only_close(&p->only);
+    if (p->has_within)
+        plumb_trace_only_close(&p->within);
+}
+
 void plumb_trace_parts_forget(struct plumb_trace_parts *p)
 {
     plumb_trace_nodes_forget(p->nodes);
-    if (p->has_only)
-        plumb_trace_only_close(&p->only);
+    close_filters(p);
     memset(p, 0, sizeof *p);
 }
 
@@ -83,8 +98,7 @@ int plumb_trace_parts_close(struct plumb_trace_parts *p, bool whole, struct plum
         rc = plumb_trace_nodes_close(p->nodes, told, err);
     else
         plumb_trace_nodes_drop(p->nodes);
-    if (p->has_only)
-        plumb_trace_only_close(&p->only);
+    close_filters(p);
     memset(p, 0, sizeof *p);
     return rc;
 }

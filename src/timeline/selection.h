@@ -12,8 +12,8 @@
 
 struct plumb_trace_parts {
     struct plumb_trace_regions regions, uncounted; /* the second for the second reading */
-    struct plumb_trace_only only;
-    bool has_only;
+    struct plumb_trace_only only, within;          /* nodes, and regions of a window */
+    bool has_only, has_within;
     struct plumb_step_list steps;
     struct plumb_trace_filter in_steps;
     struct plumb_trace_nodes *nodes; /* NULL: none are wanted */
