@@ -55,6 +55,13 @@ uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline
     return t->pipeline_count ? 0 : t->skip_first_n;
 }
 
+bool plumb_timing_is_open(const struct plumb_timing_open *open,
+                          const struct plumb_timing_node *node)
+{
+    return strcmp(node->name, open->node) == 0 && strcmp(node->phase, open->phase) == 0 &&
+           (!open->pipeline || strcmp(node->pipeline, open->pipeline) == 0);
+}
+
 int plumb_timing_signature_path(char *out, size_t size, const char *report, plumb_error *err)
 {
     size_t n = strlen(report);
@@ -191,7 +198,7 @@ static void write_node(const struct plumb_timing *t, struct plumb_json *j,
     plumb_put_text(j, "last_failure", node->last_failure);
     plumb_put_u64(j, "abandoned", node->abandoned);
     plumb_put_u64(j, "unbalanced", node->unbalanced);
-    if (t->trace.end)
+    if (t->trace.end || t->windows_all)
         plumb_put_u64(j, "untraced", node->untraced);
     write_channel_ms(j, &node->host);
     plumb_put_ms(j, "self_ms", (double)node->self_ns);
@@ -306,6 +313,8 @@ static void write_open(const struct plumb_timing *t, struct plumb_json *j)
     plumb_put_array(j, "open");
     for (size_t i = 0; i < t->open_count; i++) {
         plumb_json_object(j);
+        if (t->open[i].pipeline)
+            plumb_put_text(j, "pipeline", t->open[i].pipeline);
         plumb_put_text(j, "node", t->open[i].node);
         plumb_put_text(j, "phase", t->open[i].phase);
         plumb_put_u64(j, "tid", t->open[i].tid);
@@ -377,6 +386,29 @@ static void write_trace(const struct plumb_timing *t, struct plumb_json *j)
     plumb_put_u64(j, "kept", t->trace.kept);
     plumb_put_u64(j, "kept_refused", t->trace.kept_refused);
     plumb_json_object_end(j);
+}
+
+/* Of a run in which a trace was switched on. */
+static void write_windows(const struct plumb_timing *t, struct plumb_json *j)
+{
+    if (!t->windows_all)
+        return;
+    plumb_put_u64(j, "trace_windows_all", t->windows_all);
+    plumb_put_array(j, "trace_windows");
+    for (size_t i = 0; i < t->window_count; i++) {
+        const struct plumb_timing_window *w = &t->windows[i];
+        plumb_json_object(j);
+        plumb_put_text(j, "file", w->file);
+        plumb_put_text(j, "end", w->end);
+        plumb_put_u64(j, "from_ns", w->from_ns);
+        plumb_put_u64(j, "to_ns", w->to_ns);
+        plumb_put_u64(j, "bytes", w->bytes);
+        plumb_put_u64(j, "spans", w->spans);
+        plumb_put_u64(j, "dropped", w->dropped);
+        plumb_put_u64(j, "threads_left_out", w->threads_left_out);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
 }
 
 static void write_measuring(const struct plumb_timing *t, struct plumb_json *j)
@@ -484,10 +516,13 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     write_open(t, j);
     plumb_timing_write_memory(t, j);
     plumb_timing_write_requests(t, j);
+    plumb_timing_write_streams(t, j);
     plumb_timing_write_collectors(t, j);
     plumb_timing_write_perf(t, j);
+    plumb_timing_write_metrics(t, j);
     write_drops(t, j);
     write_trace(t, j);
+    write_windows(t, j);
     write_notes(t, j);
     write_measuring(t, j);
     write_machine(t, j);

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/process/perf.h"
 #include "base/stats/stats.h"
+#include "model/timing_streams.h"
 
 enum { PLUMB_TIMING_SCHEMA = 1 };
 #define PLUMB_TIMING_FORMAT "plumb-timing"
@@ -164,6 +165,9 @@ struct plumb_timing_stage_run { /* one run of a stage; the newest 4096 are kept,
     uint64_t begin_ns, duration_ns; /* begin since the run's start */
     bool failed;
     uint64_t rss, peak_rss; /* 0: not read */
+    uint64_t number;        /* 1 is the first of the run, in the order of their ends */
+    uint32_t within;        /* index in `nodes`: the stage that it was begun in; or NONE */
+    const char *why;        /* of a failure; NULL: none */
 };
 
 struct plumb_timing_request_stage {
@@ -187,6 +191,9 @@ struct plumb_timing_request { /* in the order of their begins; the newest 4096 a
     const char *why; /* of a failure; NULL: none */
     uint32_t state;  /* enum plumb_timing_request_state */
     uint32_t tid;
+    uint64_t number;         /* 1 is the first of the run */
+    uint64_t begin_ns;       /* since the run's start */
+    const char *traceparent; /* as its metadata had it; NULL: none */
     uint64_t begin_unix_ns, wall_ns;
     uint64_t records, stages_ns; /* stage runs; time of the outermost of them */
     uint64_t exclusive_ns;       /* of all stages: what is left of wall_ns has none */
@@ -299,11 +306,45 @@ struct plumb_timing_cell {
     int64_t value;  /* their sum; of copies and allocations bytes */
 };
 
+/* The last observation of a histogram's bucket that was made in a request. */
+struct plumb_timing_exemplar {
+    const char *request; /* id; NULL: there is no exemplar */
+    double value;
+    uint64_t unix_ns;
+};
+/* One series of a metric (plumb/metrics.h) as it was when the run ended. */
+struct plumb_timing_metric {
+    const char *name;
+    const char *help;   /* NULL: none */
+    const char *labels; /* `a="1",b="2"`, as Prometheus has it; "": none */
+    uint32_t type;      /* enum plumb_metric_type */
+    double value;       /* of a counter or a gauge */
+    uint64_t count;     /* of observations */
+    double sum;
+    double quantile[4]; /* .5 .9 .95 .99 of a summary's newest observations */
+    /* Of a histogram: bound_count bounds, and one more of the others. */
+    double *bounds;
+    uint64_t *buckets;
+    struct plumb_timing_exemplar *exemplars;
+    size_t bound_count;
+};
+
 struct plumb_timing_open { /* a span that was open when the run ended, outermost first per thread */
     const char *node, *phase;
     uint32_t tid;
     uint32_t depth;
     uint64_t age_ns;
+    const char *pipeline; /* NULL: the report is of a version that did not have it */
+};
+
+/* A trace of a part of the run. */
+struct plumb_timing_window {
+    const char *file;          /* in the run directory, or absolute */
+    const char *end;           /* why it ends where it does: "complete", ... */
+    uint64_t from_ns, to_ns;   /* since the start of the run */
+    uint64_t bytes, spans;     /* of the file; spans whose end is in it */
+    uint64_t dropped;          /* that ended in the window and whose end is not */
+    uint32_t threads_left_out; /* that could not be switched in time */
 };
 
 struct plumb_timing {
@@ -368,6 +409,9 @@ struct plumb_timing {
         uint32_t kept; /* files that plumb_trace_keep() and the like have left */
         uint64_t kept_refused;
     } trace;
+    struct plumb_timing_window *windows; /* of a trace, switched on and off during the run */
+    size_t window_count;
+    uint64_t windows_all;          /* further ones are only counted */
     struct plumb_timing_pair *env; /* every PLUMB_* variable */
     size_t env_count;
     struct plumb_timing_node *nodes; /* first-seen order */
@@ -381,6 +425,9 @@ struct plumb_timing {
     struct plumb_timing_cell *cells; /* none in files of before */
     size_t cell_count;
     uint64_t cells_lost; /* counts that are in the row of all steps alone: too many steps */
+    struct plumb_timing_metric *metrics; /* none in files of before */
+    size_t metric_count;
+    uint64_t metrics_lost; /* series that found no space in the mapping */
     struct plumb_timing_open *open;
     size_t open_count;
     struct {
@@ -400,6 +447,7 @@ struct plumb_timing {
     struct plumb_timing_request *requests;
     size_t request_count;
     uint64_t requests_lost; /* older than those kept */
+    struct plumb_timing_streams streams;
     struct plumb_timing_collector *collectors;
     size_t collector_count;
     struct {                                  /* of the collector `perf` */
@@ -427,6 +475,9 @@ void plumb_timing_note(struct plumb_timing *t, const char *text);
 
 /* Returns the skip_first_n of a pipeline; a file that does not list them has one for all. */
 uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline);
+/* Returns whether the open span is one of the node. */
+bool plumb_timing_is_open(const struct plumb_timing_open *open,
+                          const struct plumb_timing_node *node);
 /* Returns the part of the time that belongs to `node` alone, so that the parts of all rows add up.
  * It is the node's self time; if it has none (async spans, samples measured elsewhere), its
  * outermost time. */

@@ -14,6 +14,12 @@ void plumb_timing_write_requests(const struct plumb_timing *t, struct plumb_json
 /* One entry of `requests`. */
 void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json *j,
                                 const struct plumb_timing_request *request);
+/* "streams": nothing where the run had none. */
+void plumb_timing_write_streams(const struct plumb_timing *t, struct plumb_json *j);
+/* Members of its object: "names"; the streams and what was lost; and those of one sequence. */
+void plumb_timing_write_stream_names(const struct plumb_timing *t, struct plumb_json *j);
+void plumb_timing_write_stream_list(const struct plumb_timing *t, struct plumb_json *j);
+void plumb_timing_write_sequence(struct plumb_json *j, const struct plumb_timing_sequence *s);
 
 /* "asynchronous" of a row or of a request's stage: {} when it had nothing to do with devices. */
 void plumb_timing_write_device_use(const struct plumb_timing *t, struct plumb_json *j,
@@ -21,6 +27,9 @@ void plumb_timing_write_device_use(const struct plumb_timing *t, struct plumb_js
 void plumb_timing_write_collectors(const struct plumb_timing *t, struct plumb_json *j);
 /* "perf": nothing where its collector did not run. */
 void plumb_timing_write_perf(const struct plumb_timing *t, struct plumb_json *j);
+/* "metrics": nothing where there is none. */
+void plumb_timing_write_metrics(const struct plumb_timing *t, struct plumb_json *j);
+const char *plumb_timing_metric_type_name(uint32_t type); /* NULL: not a type */
 /* Members of an object: "counters", what each is and why it is absent. */
 void plumb_timing_write_counter_states(const struct plumb_timing *t, struct plumb_json *j);
 /* Members of an object, one for each counter that was there. */

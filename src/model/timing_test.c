@@ -321,7 +321,7 @@ static void what_is_listed_by_the_thousand_takes_a_line_each(void **state)
     fixture_served(&t);
     char *text = written(&t);
     assert_has(text, "\n    {\"node\": 0, \"tid\": 99, \"depth\": 0, \"begin_ns\": 1000000, "
-                     "\"duration_ns\": 20000000},\n");
+                     "\"duration_ns\": 20000000, \"number\": 5},\n");
     assert_has(text, "\"points\": [[0, 0, 0], [5, 1048576, 2097152], [5, 0, 2097152]]\n");
     assert_has(text, "\"address\": \"18446744073709547520\"");
     free(text);

@@ -62,12 +62,16 @@ void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json 
     plumb_put_hex_if_needed(j, "id_hex", request->id);
     plumb_put_text(j, "state", plumb_timing_request_state_name(request->state));
     plumb_put_text(j, "why", request->why);
+    plumb_put_u64(j, "number", request->number);
     plumb_put_u64(j, "tid", request->tid);
     plumb_put_time(j, "begin", request->begin_unix_ns);
     plumb_put_ms(j, "wall_clock_ms", (double)request->wall_ns);
     plumb_put_ms(j, "total_stages_ms", (double)request->stages_ns);
     plumb_put_u64(j, "num_stages", request->records);
+    plumb_put_u64(j, "begin_ns", request->begin_ns);
     plumb_put_u64(j, "begin_unix_ns", request->begin_unix_ns);
+    if (request->traceparent)
+        plumb_put_text(j, "traceparent", request->traceparent);
     plumb_put_u64(j, "wall_clock_ns", request->wall_ns);
     plumb_put_u64(j, "total_stages_ns", request->stages_ns);
     plumb_put_u64(j, "exclusive_ns", request->exclusive_ns);
@@ -99,8 +103,13 @@ static void write_stage_run(struct plumb_json *j, const struct plumb_timing_stag
     plumb_put_u64(j, "duration_ns", run->duration_ns);
     if (run->request != PLUMB_TIMING_NONE)
         plumb_put_u64(j, "request", run->request);
+    plumb_put_u64(j, "number", run->number);
+    if (run->within != PLUMB_TIMING_NONE)
+        plumb_put_u64(j, "within", run->within);
     if (run->failed)
         plumb_put_bool(j, "failed", true);
+    if (run->why)
+        plumb_put_text(j, "why", run->why);
     if (run->rss)
         plumb_put_u64(j, "rss_bytes", run->rss);
     if (run->peak_rss)
