@@ -112,7 +112,8 @@ enum plumb_event_kind {
     PLUMB_EVENT_FLOW = 4,    /* `flow` passes through this lane at `begin` */
     PLUMB_EVENT_WAIT = 5     /* the calling thread waited for work of `origin` */
 };
-/* An attribute of an event, which a trace shows. */
+/* An attribute of an event, which a trace shows. Work with an i64 `bytes` and no `flops` counts as
+ * a copy (count.h). */
 typedef struct plumb_event_arg {
     plumb_name key;
     uint32_t type; /* 1 i64, 2 f64, 3 a plumb_name in i64 */

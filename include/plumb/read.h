@@ -14,6 +14,7 @@
  * | You want to                                    | Include                    |
  * |------------------------------------------------|----------------------------|
  * | list, prune or recover run directories         | <plumb/read/run.h>         |
+ * | watch the run of a running process             | <plumb/read/live.h>        |
  * | print the tables of a run                      | <plumb/read/report.h>      |
  * | read or print a timeline                       | <plumb/read/trace.h>       |
  * | convert a timeline for another tool            | <plumb/read/export.h>      |
@@ -29,6 +30,7 @@
  * | measure the energy of a command or a scope     | <plumb/read/energy.h>      |
  * | list or check settings                         | <plumb/read/setting.h>     |
  * | know what this machine can record              | <plumb/read/doctor.h>      |
+ * | watch and steer running processes              | <plumb/control.h>          |
  * | translate names of other profilers             | <plumb/read/predecessor.h> |
  * | free a text, or get the version of the library | <plumb/read/text.h>        |
  *
@@ -59,7 +61,10 @@
 #include <plumb/read/gate.h>
 #include <plumb/read/history.h>
 #include <plumb/read/launches.h>
+#include <plumb/read/live.h>
+#include <plumb/read/metrics.h>
 #include <plumb/read/ncu.h>
+#include <plumb/read/otlp.h>
 #include <plumb/read/predecessor.h>
 #include <plumb/read/report.h>
 #include <plumb/read/run.h>

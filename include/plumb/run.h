@@ -19,9 +19,10 @@ extern "C" {
 
 /* ---- Options ----------------------------------------------------------------------------------
  * Zero means the default everywhere; start from plumb_options_default(). Every setting is a field
- * and a variable PLUMB_<NAME>, which wins over the field (`plumb help environment`), but for two
- * that are variables only: PLUMB, for which plumb_start() stands, and PLUMB_CLOCK, because the
- * clock is chosen when the library is loaded. Strings are borrowed until plumb_start() returns. */
+ * and a variable PLUMB_<NAME>, which wins over the field (`plumb help environment`), but for three
+ * that are variables only: PLUMB, for which plumb_start() stands, PLUMB_CONTROL, for which
+ * plumb_control_open() stands, and PLUMB_CLOCK, because the clock is chosen when the library is
+ * loaded. Strings are borrowed until plumb_start() returns. */
 
 enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PLUMB_LOG_DEBUG = 4 };
 /* Receives log lines up to the level that was set. `line` has no newline and lives until the
@@ -164,6 +165,29 @@ static inline int plumb_run_dir(char *out, size_t size, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
     return api ? api->run_dir(out, size, err) : PLUMB_ERR_ABSENT;
+}
+
+/* Makes this process one that `plumb ps` lists and that front ends of its user may control: opens
+ * runs, switches traces on, reads summaries (docs/control.md). PLUMB_CONTROL=1 does the same when
+ * the library is loaded. A forked child is controlled under its own pid, from its first trace point
+ * on. Does nothing where the process can be controlled already.
+ *   threads  any; not a signal handler
+ *   cost     milliseconds: starts a thread and makes a socket; spans cost what they cost before
+ *   errors   PLUMB_ERR_IO: the socket cannot be made. PLUMB_ERR_STATE: the folder of the sockets is
+ *            not safe, plumb has no thread (PLUMB_HELPER=off), or nothing answers within 5 s */
+static inline int plumb_control_open(plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, control_open) ? api->control_open(err) : PLUMB_ERR_ABSENT;
+}
+
+/* Ends that: removes the socket and drops the connections. A run or trace that a front end has
+ * opened continues. As plumb_control_open(). */
+static inline void plumb_control_close(void)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (PLUMB_KNOWS_(api, control_close))
+        api->control_close();
 }
 
 /* Switches the points of PLUMB_SPAN_DEBUG on (1) or off (0), in all threads and objects. A signal

@@ -86,6 +86,14 @@ static inline void plumb_request_fail(plumb_request request, const char *why)
     if (api)
         api->request_end(request, 1, why);
 }
+/* Ends the request as cancelled: it counts as failed, and as cancelled in the metrics (metrics.h).
+ */
+static inline void plumb_request_cancel(plumb_request request, const char *why)
+{
+    const struct plumb_api *api = plumb_api_for_(request.id);
+    if (PLUMB_KNOWS_(api, request_end))
+        api->request_end(request, 2, why ? why : "cancelled");
+}
 static inline void plumb_request_cleanup_(plumb_request *request)
 {
     PLUMB_JUMPED_PAST_(*request);

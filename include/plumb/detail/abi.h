@@ -208,6 +208,21 @@ struct plumb_api {
     void (*counted_begin)(plumb_counted *out);
     int64_t (*counted_get)(const plumb_counted *since, uint32_t kind, const char *name);
     void (*open_place)(struct plumb_open_place *out);
+    int (*control_open)(plumb_error *err);
+    void (*control_close)(void);
+    int (*metric_get)(plumb_metric_series **out, uint32_t type, const char *name,
+                      const plumb_metric_options *options, plumb_error *err);
+    int (*metric_add)(plumb_metric_series *metric, double amount);
+    int (*metric_set)(plumb_metric_series *metric, double value);
+    int (*metric_observe)(plumb_metric_series *metric, double value);
+    int (*metric_read)(plumb_metric_value *out, plumb_metric_series *metric);
+    void (*queue_get)(plumb_queue *out, const char *name);
+    void (*queue_task)(const plumb_queue *queue, plumb_queue_task *task, uint32_t step);
+    plumb_stream (*stream_begin)(const char *name, uint64_t at_ns);
+    plumb_stream_stage (*stream_stage)(plumb_stream stream, const char *name);
+    void (*stream_event)(const plumb_stream_stage *stage, uint32_t what, uint64_t sequence,
+                         const char *text, uint64_t at_ns); /* enum plumb_stream_what */
+    void (*stream_mark)(plumb_stream stream, uint32_t what, uint64_t sequence, uint64_t at_ns);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

@@ -21,6 +21,13 @@ typedef struct plumb_scope { /* a phase, step, pipeline or context to be restore
 typedef struct plumb_request { /* an open request */
     uint64_t id;
 } plumb_request;
+typedef struct plumb_stream { /* an open stream of sequences, of one run */
+    uint64_t id;
+} plumb_stream;
+typedef struct plumb_stream_stage { /* a stage of one stream */
+    uint64_t stream;
+    uint32_t step, reserved;
+} plumb_stream_stage;
 typedef struct plumb_lane { /* a row of events of a collector, of one run */
     uint64_t id;
 } plumb_lane;
@@ -49,6 +56,11 @@ typedef struct plumb_origin plumb_origin;                       /* collector.h *
 typedef struct plumb_context plumb_context;                     /* context.h */
 typedef struct plumb_count_scope plumb_count_scope;             /* count.h */
 typedef struct plumb_counted plumb_counted;                     /* count.h */
+typedef struct plumb_metric_series plumb_metric_series;         /* metrics.h */
+typedef struct plumb_metric_options plumb_metric_options;       /* metrics.h */
+typedef struct plumb_metric_value plumb_metric_value;           /* metrics.h */
+typedef struct plumb_queue plumb_queue;                         /* metrics.h */
+typedef struct plumb_queue_task plumb_queue_task;               /* metrics.h */
 typedef struct plumb_hook plumb_hook;                           /* hook.h */
 typedef struct plumb_memory plumb_memory;                       /* memory.h */
 typedef struct plumb_config plumb_config;                       /* pipeline.h */

@@ -192,10 +192,11 @@ PLUMB_API int plumb_bench_render(char **out, const plumb_bench_result *result,
                                  plumb_error *err);
 
 /* Returns one table of the benchmarks in `files` [count], as "text", "md", "csv" or "json" (NULL:
- * text): files of google/benchmark, such as bench.json, and of pytest-benchmark. A row has min,
- * p50, mean, std (n - 1), IQR, p95, p99, p99.9 and max in ms, percentiles by linear interpolation
- * (type 7); rounds, the iterations of each, and in CSV and JSON the fields that the file has
- * besides. Without the times of its rounds a benchmark has the figures of the file, and no tails.
+ * text): files of google/benchmark, such as bench.json, of pytest-benchmark, of plumb
+ * count-launches and of plumb record --energy-output. A row has min, p50, mean, std (n - 1), IQR,
+ * p95, p99, p99.9 and max in ms, percentiles by linear interpolation (type 7); rounds, the
+ * iterations of each, and in CSV and JSON the fields that the file has besides. Without the times
+ * of its rounds a benchmark has the figures of the file, and no tails.
  * `out` has two texts, which plumb_read_free() frees: the table, and a line for each file that is
  * skipped because it has no benchmarks.
  *   errors  PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO: a file cannot be read; PLUMB_ERR_FORMAT: no file has

@@ -77,7 +77,7 @@ PLUMB_API int plumb_gate_open_text(plumb_gate_report **out, const char *text, si
                                    const char *name, plumb_error *err);
 /* Frees the gate. */
 PLUMB_API void plumb_gate_close(plumb_gate_report *gate);
-/* Drops all rules but `name`. PLUMB_ERR_NOT_FOUND: there is none of that name; the message lists
+/* Drops all rules but `name`. PLUMB_ERR_NOT_FOUND: no rule has that name; the message lists
  * the existing ones. */
 PLUMB_API int plumb_gate_only(plumb_gate_report *gate, const char *name, plumb_error *err);
 /* Fills as much of `out` as its `size` says with rule `i`. Returns 1, or 0 beyond the last. */

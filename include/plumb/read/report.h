@@ -38,7 +38,8 @@ enum plumb_report_view {
     PLUMB_VIEW_REQUESTS = 2,   /* all requests, or the stages of one */
     PLUMB_VIEW_SUMMARY = 3,    /* cost of the last request, or of the run; text only */
     PLUMB_VIEW_SIGNATURES = 4, /* inputs and outputs of stages; not svg */
-    PLUMB_VIEW_COUNTS = 5      /* exact counts of nodes, steps and phases; not svg */
+    PLUMB_VIEW_COUNTS = 5,     /* exact counts of nodes, steps and phases; not svg */
+    PLUMB_VIEW_STREAMS = 6     /* streams by sequence: idle time, latencies; not svg */
 };
 /* The unit of times in text and Markdown tables; other formats use ms or ns, as their field names
  * say. */

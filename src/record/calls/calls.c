@@ -3,7 +3,7 @@
  * The counts lie in memory of the process, and grow for as long as it lives. Ten times a second,
  * and at the end of the run, what was added since the last time goes into the counts of the run, in
  * the mapping. So a run that ends has every call; a killed process loses those of its last tenth of
- * a second. No thread of the program does anything for this. */
+ * a second, and of its first one. No thread of the program does anything for this. */
 #include "record/calls/calls.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ void plumb_calls_find(const struct plumb_api *api)
     if (calls.area)
         calls.area->attach(api);
     if (calls.area && plumb_wanted())
-        plumb_control_open_later(calls.asked ? OPEN_AFTER_MS : OPEN_BELOW_AFTER_MS);
+        plumb_periodic_open_later(calls.asked ? OPEN_AFTER_MS : OPEN_BELOW_AFTER_MS);
     errno = saved;
 }
 
@@ -98,7 +98,9 @@ static uint32_t function_count(void)
 
 bool plumb_calls_wait(void)
 {
-    return calls.area && calls.asked && (entry_count() > 0 || function_count() > 0);
+    if (!calls.area || entry_count() > 0)
+        return calls.area != NULL;
+    return calls.asked && (function_count() > 0 || PLUMB_LOAD(*calls.area->note_count) > 0);
 }
 
 /* ---- Passing on ------------------------------------------------------------------------------ */
@@ -241,5 +243,5 @@ void plumb_calls_forked(void)
     calls.passed_count = 0;
     memset(calls.unattributed, 0, sizeof calls.unattributed);
     if (calls.area && plumb_wanted())
-        plumb_control_open_later(OPEN_BELOW_AFTER_MS);
+        plumb_periodic_open_later(OPEN_BELOW_AFTER_MS);
 }

@@ -105,6 +105,9 @@ int plumb_emit_impl(plumb_lane lane, plumb_clock clock, const plumb_event *event
 void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node node);
 uint64_t plumb_host_ticks_impl(void);
 /* Adds up the figures of the lanes of `c`, while the run's mapping is there. */
+/* A window of a trace is about to begin (record/trace/switch.h), and no lane is fed: makes the
+ * queues that lanes do not have, and empties all of them. */
+void plumb_lanes_window(struct plumb_run *run);
 void plumb_lanes_sum(struct plumb_run *run, const struct plumb_collector *c,
                      plumb_collector_status *out);
 

@@ -7,9 +7,9 @@
  * lane's queue. */
 #include <string.h>
 
-#include "base/pages.h"
 #include "live/lane_clock.h"
 #include "record/collect/collector.h"
+#include "record/collect/lane_names.h"
 #include "record/count/count.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/enter.h"
@@ -25,89 +25,10 @@
 #include "timeline/lane_ring.h"
 
 enum {
-    NAMES_MAX = 65535,
-    NAME_OTHER = 1,
     LANE_SLOTS_MIN = 64,
     QUEUE_PART = 4 /* one part in so many of the trace's remaining share, for one lane: there are
                     * few */
 };
-
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-/* Under the runtime's lock. Texts live as long as the process. */
-static struct {
-    const char **text; /* [NAMES_MAX + 1], by number */
-    uint32_t count;    /* released */
-    struct plumb_map of;
-    plumb_name bytes; /* of "bytes"; 0: no event has it */
-} names;
-
-static bool names_ready(void)
-{
-    if (names.text)
-        return true;
-    names.text = plumb_pages_map((NAMES_MAX + 1) * sizeof *names.text);
-    if (!names.text)
-        return false;
-    names.text[NAME_OTHER] = "(other)";
-    names.count = NAME_OTHER + 1;
-    return true;
-}
-
-plumb_name plumb_name_get_impl(const char *text)
-{
-    const char *given = text ? text : "";
-    uint64_t hash = plumb_hash_text(given), known;
-    plumb_name name = NAME_OTHER;
-    if (plumb_may_lock("plumb_name_get", NULL) < 0)
-        return name;
-    plumb_lock();
-    if (names_ready()) {
-        /* Two texts of one hash: the next number. */
-        while ((known = plumb_map_get(&names.of, hash)) && strcmp(names.text[known], given) != 0)
-            hash = hash + 1 ? hash + 1 : 1;
-        if (known) {
-            name = (plumb_name)known;
-        } else if (names.count <= NAMES_MAX && (names.text[names.count] = plumb_keep_text(given)) &&
-                   plumb_map_put(&names.of, hash, names.count) == PLUMB_OK) {
-            name = names.count;
-            PLUMB_RELEASE(names.count, names.count + 1);
-            if (strcmp(given, "bytes") == 0)
-                PLUMB_STORE(names.bytes, name);
-        }
-    }
-    plumb_unlock();
-    return name;
-}
-
-/* Writes the name to the mapping, whose table ends at the highest number that the run has used. */
-static void record_name(struct plumb_run *run, plumb_name name)
-{
-    struct plumb_live_table *t = &run->h->lane_names;
-    struct plumb_live_lane_name *n;
-    plumb_lock();
-    while (t->count <= name && (n = plumb_table_add(run, t)) != NULL) {
-        n->text_off = 0;
-        plumb_table_commit(t);
-    }
-    n = name < t->count ? plumb_table_at(run, t, name) : NULL;
-    if (n && !n->text_off)
-        PLUMB_RELEASE(n->text_off, plumb_carve_text(run, names.text[name]));
-    plumb_unlock();
-}
-
-static plumb_name told(struct plumb_run *run, plumb_name name)
-{
-    const struct plumb_live_lane_name *n;
-    if (!name || name >= PLUMB_ACQUIRE(names.count))
-        return 0;
-    n = name < PLUMB_ACQUIRE(run->h->lane_names.count)
-            ? plumb_table_at(run, &run->h->lane_names, name)
-            : NULL;
-    if (!n || !PLUMB_ACQUIRE(n->text_off))
-        record_name(run, name);
-    return name;
-}
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
@@ -119,6 +40,36 @@ static uint32_t slots_of(const plumb_lane_options *o)
     return n;
 }
 
+/* Under the lock. */
+static void carve_queue(struct plumb_run *run, struct plumb_live_lane *l, const char *name)
+{
+    struct plumb_queue_want want = {sizeof(union plumb_live_slot), LANE_SLOTS_MIN, l->slots_wanted,
+                                    QUEUE_PART};
+    l->queue_off = plumb_carve_queue(run, &want, &l->slots);
+    if (!l->queue_off)
+        plumb_run_note(run,
+                       "no buffer for the queue of lane '%.100s': its events are not in the "
+                       "trace; raise PLUMB_MAX_STATE",
+                       name);
+}
+
+void plumb_lanes_window(struct plumb_run *run)
+{
+    plumb_lock();
+    for (uint32_t i = 0; i < run->h->lanes.count; i++) {
+        struct plumb_live_lane *l = plumb_table_at(run, &run->h->lanes, i);
+        if (!l->slots)
+            carve_queue(run, l,
+                        PLUMB_AT(run, const char, l->name_off + sizeof(struct plumb_live_text)));
+        /* An emit that was held up since the last window publishes to a position before these. */
+        l->taken = PLUMB_LOAD(l->tail);
+        l->commit[0].batch = l->commit[1].batch = 0;
+        l->sequence = 0;
+        l->told_dropped = l->dropped_before = PLUMB_LOAD(l->dropped);
+    }
+    plumb_unlock();
+}
+
 static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collector *c,
                                      const plumb_lane_options *o, uint32_t *index)
 {
@@ -128,18 +79,10 @@ static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collect
     plumb_lock();
     if (run->h->lanes.count < PLUMB_LIVE_LANES)
         l = plumb_table_add(run, &run->h->lanes);
-    if (l && (run->h->trace.mode == PLUMB_LIVE_TRACE_STOP ||
-              run->h->trace.mode == PLUMB_LIVE_TRACE_RING)) {
-        struct plumb_queue_want want = {sizeof(union plumb_live_slot), LANE_SLOTS_MIN, slots_of(o),
-                                        QUEUE_PART};
-        l->queue_off = plumb_carve_queue(run, &want, &l->slots);
-        if (!l->queue_off)
-            plumb_run_note(run,
-                           "no buffer for the queue of lane '%.100s': its events are not in the "
-                           "trace; raise PLUMB_MAX_STATE",
-                           o->name ? o->name : "");
-    }
     if (l) {
+        l->slots_wanted = slots_of(o);
+        if (PLUMB_LOAD(run->h->trace.on))
+            carve_queue(run, l, o->name ? o->name : "");
         *index = run->h->lanes.count;
         l->name_off = plumb_carve_text(run, o->name ? o->name : "");
         l->device_off = o->device ? plumb_carve_text(run, o->device) : 0;
@@ -213,11 +156,11 @@ static void put_args(struct plumb_run *run, const struct plumb_live_lane *l, uin
         struct plumb_live_event_args *to =
             &slot_at(run, l, position + 1 + i / PLUMB_LANE_ARGS)->args;
         uint32_t k = i % PLUMB_LANE_ARGS;
-        to->arg[k].key = told(run, e->args[i].key);
+        to->arg[k].key = plumb_lane_name(run, e->args[i].key);
         to->arg[k].type = e->args[i].type;
         to->arg[k].value = (uint64_t)e->args[i].value.i64;
         if (e->args[i].type == 3)
-            to->arg[k].value = told(run, (plumb_name)e->args[i].value.i64);
+            to->arg[k].value = plumb_lane_name(run, (plumb_name)e->args[i].value.i64);
     }
 }
 
@@ -254,7 +197,7 @@ static bool take_ring_positions(struct plumb_run *run, struct plumb_live_lane *l
 static int enqueue(struct plumb_run *run, struct plumb_live_lane *l, struct plumb_live_event *v,
                    const plumb_event *e)
 {
-    bool ring = run->h->trace.mode == PLUMB_LIVE_TRACE_RING;
+    bool ring = PLUMB_LOAD(run->h->trace.mode) == PLUMB_LIVE_TRACE_RING;
     uint32_t args = e->args && e->arg_count < PLUMB_EVENT_ARGS ? e->arg_count
                     : e->args                                  ? (uint32_t)PLUMB_EVENT_ARGS
                                                                : 0;
@@ -266,7 +209,7 @@ static int enqueue(struct plumb_run *run, struct plumb_live_lane *l, struct plum
         return PLUMB_ERR_MEMORY;
     }
     to = &slot_at(run, l, position)->event;
-    v->name = told(run, e->name);
+    v->name = plumb_lane_name(run, e->name);
     v->slots = (uint8_t)n;
     v->args = (uint8_t)args;
     memcpy((unsigned char *)to + sizeof to->seq, (const unsigned char *)v + sizeof v->seq,
@@ -355,33 +298,42 @@ static const char *device_of(struct plumb_run *run, const struct plumb_live_lane
     return off ? PLUMB_AT(run, const char, off + sizeof(struct plumb_live_text)) : "";
 }
 
-/* Counts finished work that has bytes as a copy, where it was launched. */
+/* Returns the index of the argument; -1: none. */
+static int find_arg(const plumb_event *v, plumb_name key)
+{
+    uint32_t n = v->arg_count < PLUMB_EVENT_ARGS ? v->arg_count : PLUMB_EVENT_ARGS;
+    for (uint32_t i = 0; key && v->args && i < n; i++)
+        if (v->args[i].key == key)
+            return (int)i;
+    return -1;
+}
+
+/* Counts finished work that has bytes as a copy, where it was launched. With operations it is a
+ * kernel, whose bytes are those that it reads and writes. */
 static void count_copy(const struct entry *e)
 {
     const plumb_event *v = e->event;
     const plumb_origin *o = e->origin;
-    plumb_name bytes = PLUMB_LOAD(names.bytes);
+    int bytes = find_arg(v, plumb_lane_name_bytes());
     struct plumb_count_event c = {.kind = PLUMB_COUNT_COPIES,
                                   .group = o ? o->group & 0xffff : e->in.th->group,
                                   .node = o ? o->node : 0,
                                   .step = o ? o->step : -1,
                                   .name = device_of(e->in.run, e->lane),
                                   .calls = 1};
-    for (uint32_t i = 0; bytes && v->args && i < v->arg_count && i < PLUMB_EVENT_ARGS; i++) {
-        if (v->args[i].key != bytes || v->args[i].type != 1 || v->args[i].value.i64 < 0)
-            continue;
-        c.value = v->args[i].value.i64;
-        if (o && o->tid == e->in.th->tid)
-            plumb_tally_add(e->in.th, &c);
-        plumb_cell_add(e->in.run, &c);
+    if (bytes < 0 || v->args[bytes].type != 1 || v->args[bytes].value.i64 < 0 ||
+        find_arg(v, plumb_lane_name_flops()) >= 0)
         return;
-    }
+    c.value = v->args[bytes].value.i64;
+    if (o && o->tid == e->in.th->tid)
+        plumb_tally_add(e->in.th, &c);
+    plumb_cell_add(e->in.run, &c);
 }
 
 static void count_wait(const struct entry *e)
 {
-    struct plumb_count_event c =
-        plumb_count_here(e->in, PLUMB_COUNT_SYNCHRONISATIONS, device_of(e->in.run, e->lane));
+    struct plumb_count_event c;
+    plumb_count_here(&c, e->in.th, PLUMB_COUNT_SYNCHRONISATIONS, device_of(e->in.run, e->lane), 1);
     plumb_count_raise(e->in, &c);
 }
 
@@ -460,7 +412,7 @@ static void count_kernel(const struct entry *e)
     const plumb_origin *o = e->origin;
     if (o && o->flow && o->run == e->in.run->generation && o->tid == e->in.th->tid)
         plumb_perf_kernel_end(e->in, plumb_off_of(e->in.run, e->lane), e->event->begin,
-                              told(e->in.run, e->event->name), o->stage);
+                              plumb_lane_name(e->in.run, e->event->name), o->stage);
 }
 
 /* Inside enter, with the collector open. */
@@ -489,7 +441,7 @@ static int take(struct entry *e, plumb_clock clock)
         if (e->origin)
             plumb_device_waited(e->in, e->origin, e->ns);
     }
-    if (!e->lane->slots)
+    if (!PLUMB_ACQUIRE(e->in.run->h->trace.on) || !e->lane->slots)
         return PLUMB_OK;
     if (!e->lane->queue_off) {
         PLUMB_ADD(e->lane->dropped, 1);

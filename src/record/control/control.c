@@ -1,233 +1,267 @@
-/* control.c: the periodic work of the helper while a run is open, and the signals that end a run.
- *
- * It takes clock anchors after 5 ms, 50 ms, then each second, so that a killed run still has a
- * fitted clock. It samples memory, and calibrates the cost of a span once per process. It does
- * nothing while no run is open.
- *
- * plumb handles SIGTERM and SIGINT only if they are at SIG_DFL when the run opens. For a run that
- * opens before main() it checks a second later, when an interpreter with handlers of its own has
- * set them. The handler asks the helper for the end of the run, waits at most 2 s, and lets the
- * signal have its usual effect. In the first process of a container plumb handles neither: the
- * kernel ignores signals at SIG_DFL there, and a handler would change that. */
+/* control.c: see control.h. The state belongs to the helper, but for the words of plumb_rt, which
+ * are atomic, and the result of the last opening, which is under the lock. */
 #include "record/control/control.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/log.h"
-#include "live/clock.h"
-#include "record/calls/calls.h"
+#include "base/process/environment.h"
+#include "base/process/process.h"
+#include "control/place.h"
+#include "record/control/listen.h"
+#include "record/runtime/control_wanted.h"
 #include "record/runtime/helper.h"
-#include "record/runtime/keeper.h"
-#include "record/runtime/mapping.h"
-#include "record/runtime/own_cpu.h"
-#include "record/runtime/run_wanted.h"
-#include "record/runtime/thread.h"
-#include "record/span/calibrate.h"
-#include "record/stage/ledger.h"
+#include "record/runtime/helper_life.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/point.h"
+#include "record/runtime/runtime.h"
 
-enum { MS = 1000000, SIGNALS_AFTER_NS = 1000 * MS, SIGNAL_WAIT_MS = 2000, AFTER_JUMP_NS = 5 * MS };
+#define OPEN_WAIT_NS UINT64_C(5000000000)
+#define CLOSE_WAIT_NS UINT64_C(2000000000)
+#define EXIT_WAIT_NS UINT64_C(200000000)
+
+enum {
+    WAITING = 16, /* connections that wait to be accepted */
+    TRIES = 64    /* passes of a trace point in signal handlers, until it is given up */
+};
 
 static struct {
-    struct plumb_run *run; /* NULL: none is open */
-    uint64_t pause_ns, next_anchor;
-    uint64_t signals_at; /* when plumb sets its handlers; UINT64_MAX: never */
-    uint64_t open_at;    /* atomic; when a wanted run opens; 0: when it is asked for */
-    uint32_t running;    /* atomic: a run is open, which a signal ends */
-    uint32_t signalled;  /* atomic: one does */
-    bool taken[NSIG];    /* signals with our handler */
-} control = {.signals_at = UINT64_MAX};
+    bool open;
+    bool failed; /* atomic: the last opening has, and is not repeated unless the program asks */
+    int folder;
+    char name[PLUMB_CONTROL_NAME];
+    uint64_t device, inode; /* of the socket's file */
+    uid_t user;             /* at the last opening */
+    uint32_t tries;         /* atomic */
+    int rc;                 /* of the last opening; under the lock, as the next */
+    plumb_error err;
+} control;
 
-static void signal_take(int sig);
+/* Atomic: the library has been loaded. Until then its files may have the numbers of ours, which
+ * ThreadSanitizer, for which a process has one table of descriptors, takes for a race. */
+static uint32_t is_loaded;
 
-/* ---- By the clock ---------------------------------------------------------------------------- */
+/* ---- On the helper --------------------------------------------------------------------------- */
 
-/* Takes an anchor. Returns whether another one should follow soon. */
-static bool anchor(struct plumb_run *run)
+static bool is_in_place(void)
 {
-    struct plumb_anchor now;
-    plumb_anchor_take(&now, plumb_rt.clock);
-    return plumb_live_clock_take(run->h, &now);
+    struct stat st;
+    return fstatat(control.folder, control.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (uint64_t)st.st_dev == control.device && (uint64_t)st.st_ino == control.inode;
 }
 
-static uint64_t until(uint64_t at, uint64_t now)
+/* The name has this process's number and start: a file that has it is what the program was before
+ * exec(), or was put into our own folder by hand. */
+static bool is_left_over(void)
 {
-    return at > now ? at - now : 0;
+    int fd = plumb_control_dial(control.folder, control.name);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && errno != EAGAIN;
 }
 
-static uint64_t lower(uint64_t a, uint64_t b)
+static int listen_in_folder(plumb_error *err)
 {
-    return a < b ? a : b;
+    int fd = plumb_control_listen(control.folder, control.name, WAITING);
+    if (fd < 0 && errno == EADDRINUSE && is_left_over() &&
+        unlinkat(control.folder, control.name, 0) == 0)
+        fd = plumb_control_listen(control.folder, control.name, WAITING);
+    return fd < 0
+               ? plumb_fail(err, PLUMB_ERR_IO, "cannot make a control socket: %s", strerror(errno))
+               : fd;
 }
 
-static void take_anchor(struct plumb_run *run, uint64_t now)
+/* Makes the socket in the first folder that can have it. Returns its descriptor. */
+static int make_socket(plumb_error *err)
 {
-    plumb_own_cpu_store(run);
-    if (anchor(run)) {
-        control.next_anchor = now + AFTER_JUMP_NS;
+    const char *runtime_dir = plumb_environment_get(plumb_environ(), "XDG_RUNTIME_DIR");
+    char path[1024];
+    int rc = PLUMB_ERR_IO;
+    for (size_t i = 0; plumb_control_folder_path(path, sizeof path, i, runtime_dir, false); i++) {
+        rc = control.folder = plumb_control_folder_open(path, true, err);
+        if (rc < 0)
+            continue;
+        rc = listen_in_folder(err);
+        if (rc >= 0)
+            return rc;
+        close(control.folder);
+    }
+    return rc;
+}
+
+static int start_listening(plumb_error *err)
+{
+    struct stat st;
+    uint64_t start = plumb_process_start(plumb_rt.pid);
+    int fd, code;
+    if (!start)
+        return plumb_fail(err, PLUMB_ERR_IO, "/proc does not have this process");
+    plumb_control_name(control.name, plumb_rt.pid, start);
+    fd = make_socket(err);
+    if (fd < 0)
+        return fd;
+    if (fstatat(control.folder, control.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        control.device = (uint64_t)st.st_dev;
+        control.inode = (uint64_t)st.st_ino;
+    }
+    code = plumb_control_listen_start(fd, control.user);
+    if (code == 0)
+        return PLUMB_OK;
+    close(fd);
+    unlinkat(control.folder, control.name, 0);
+    close(control.folder);
+    return plumb_fail(err, PLUMB_ERR_STATE, "cannot start the thread of the control socket: %s",
+                      strerror(code));
+}
+
+/* Under life_lock, which a fork waits for: a child that is forked while a thread is started would
+ * keep locks of a sanitizer that are never released. */
+static void open_now(void)
+{
+    plumb_error err = {0, ""};
+    int rc;
+    do {
+        err = (plumb_error){0, ""};
+        control.user = geteuid();
+        plumb_life_lock();
+        rc = start_listening(&err);
+        plumb_life_unlock();
+        /* The folder of one user is closed to the other. */
+    } while (rc < 0 && geteuid() != control.user);
+    control.open = rc == PLUMB_OK;
+    PLUMB_STORE(control.failed, rc < 0);
+    plumb_lock();
+    control.rc = rc;
+    control.err = err;
+    plumb_unlock();
+    if (rc < 0)
+        plumb_say("plumb: %s; this process cannot be controlled", err.message);
+}
+
+static void close_now(void)
+{
+    /* First, so that no front end finds a socket on which no thread listens. */
+    if (is_in_place())
+        unlinkat(control.folder, control.name, 0);
+    plumb_control_listen_stop();
+    close(control.folder);
+    control.open = false;
+}
+
+void plumb_control_do(void)
+{
+    bool wanted = PLUMB_ACQUIRE(is_loaded) && PLUMB_ACQUIRE(plumb_rt.control_wanted);
+    if (!plumb_helper_is_me())
+        return; /* the program's thread: its descriptors are the program's */
+    if (control.open && (!wanted || plumb_control_user_changed()))
+        close_now();
+    if (wanted && !control.open && !PLUMB_LOAD(control.failed))
+        open_now();
+    if (control.open)
+        plumb_control_listen_serve();
+}
+
+/* ---- On the program's threads ---------------------------------------------------------------- */
+
+static void stop_waiting(void)
+{
+    PLUMB_STORE(plumb_rt.control_waits, 0);
+    plumb_lock();
+    plumb_points_refresh();
+    plumb_unlock();
+}
+
+void plumb_control_by_point(void)
+{
+    if (plumb_may_lock_all("a trace point", NULL) < 0)
         return;
-    }
-    control.pause_ns = control.pause_ns >= 50 * MS ? 1000 * MS : control.pause_ns * 10;
-    control.next_anchor = now + control.pause_ns;
-}
-
-/* Further periodic work belongs here. */
-static uint64_t run_turn(struct plumb_run *run)
-{
-    uint64_t sample_ns, calls_ns, now;
-    if (!plumb_rt.overhead_ticks_x1000)
-        plumb_calibrate();
-    PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
-    PLUMB_STORE(run->h->overhead_work_ticks_x1000, plumb_rt.overhead_work_ticks_x1000);
-    PLUMB_STORE(run->h->seen_ticks, plumb_ticks_from(plumb_rt.clock));
-    sample_ns = plumb_series_sample(run);
-    calls_ns = plumb_calls_turn(run);
-    now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    if (now >= control.next_anchor)
-        take_anchor(run, now);
-    if (now >= control.signals_at) {
-        signal_take(SIGTERM);
-        signal_take(SIGINT);
-        control.signals_at = UINT64_MAX;
-    }
-    now = lower(calls_ns, until(lower(control.next_anchor, control.signals_at), now));
-    return sample_ns ? lower(sample_ns, now) : now;
-}
-
-static uint64_t open_turn(void)
-{
-    uint64_t at = PLUMB_LOAD(control.open_at), now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    if (!at)
-        return UINT64_MAX;
-    if (now < at)
-        return at - now;
-    PLUMB_STORE(control.open_at, 0);
-    plumb_run_open_early();
-    return 0;
-}
-
-uint64_t plumb_control_turn(void)
-{
-    uint64_t look_ns = plumb_keeper_look();
-    return lower(look_ns, control.run ? run_turn(control.run) : open_turn());
-}
-
-void plumb_control_open_later(uint32_t ms)
-{
-    PLUMB_STORE(control.open_at, plumb_clock_gettime_ns(CLOCK_MONOTONIC) + ms * (uint64_t)MS);
-    plumb_helper_ask(PLUMB_JOB_RSS); /* any job would do: it only wakes the helper */
-}
-
-/* ---- Signals --------------------------------------------------------------------------------- */
-
-static void on_signal(int sig)
-{
-    int saved = errno;
-    struct plumb_thread *th = plumb_tls;
-    sigset_t only;
-    bool froze = false;
-    if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(control.running)) {
-        /* Whether it was interrupted inside plumb or not, this thread changes nothing any more. */
-        froze = th && !PLUMB_LOAD(th->frozen);
-        if (froze)
-            PLUMB_RELEASE(th->frozen, 1);
-        PLUMB_RELEASE(control.signalled, 1);
-        plumb_helper_do(PLUMB_JOB_STOP, SIGNAL_WAIT_MS * (uint64_t)MS);
-        plumb_log_show(PLUMB_LOG_TO_STDERR);
-    }
-    signal(sig, SIG_DFL);
-    sigemptyset(&only);
-    sigaddset(&only, sig);
-    raise(sig);
-    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
-    /* A debugger may have discarded the signal: then the thread continues, in the mapping of a run
-     * that is over. */
-    if (froze)
-        PLUMB_RELEASE(th->frozen, 0);
-    errno = saved;
-}
-
-static bool is_ours(const struct sigaction *a)
-{
-    return !(a->sa_flags & SA_SIGINFO) && a->sa_handler == on_signal;
-}
-
-static bool is_default(const struct sigaction *a)
-{
-    return !(a->sa_flags & SA_SIGINFO) && a->sa_handler == SIG_DFL;
-}
-
-static void signal_take(int sig)
-{
-    struct sigaction before, mine, now;
-    if (getpid() == 1 || sigaction(sig, NULL, &before) < 0 || !is_default(&before))
+    if (!plumb_helper_start_by_span() && PLUMB_ADD(control.tries, 1) < TRIES)
         return;
-    memset(&mine, 0, sizeof mine);
-    mine.sa_handler = on_signal;
-    mine.sa_flags = SA_RESTART;
-    sigfillset(&mine.sa_mask);
-    if (sigaction(sig, &mine, &before) < 0)
+    if (!plumb_helper_is_there())
+        plumb_helper_warn_control();
+    stop_waiting();
+}
+
+void plumb_control_loaded(void)
+{
+    PLUMB_RELEASE(is_loaded, 1);
+    if (!plumb_rt.control_wanted)
         return;
-    control.taken[sig] = is_default(&before);
-    /* The program has set its own handler since the check. */
-    if (!control.taken[sig] && sigaction(sig, &before, &now) == 0 && !is_ours(&now))
-        sigaction(sig, &now, NULL);
+    if (plumb_helper_is_there())
+        plumb_helper_ask(PLUMB_JOB_CONTROL);
+    else if (plumb_rt.settings.helper)
+        PLUMB_STORE(plumb_rt.control_waits, 1);
+    else
+        plumb_helper_warn_control();
 }
 
-static void signal_give_back(int sig)
+/* Starts the helper if the process has none. Waits for one that is ending. */
+static bool need_helper(void)
 {
-    struct sigaction now;
-    /* The host may have replaced our handler by its own, which stays. */
-    if (control.taken[sig] && sigaction(sig, NULL, &now) == 0 && is_ours(&now))
-        signal(sig, SIG_DFL);
-    control.taken[sig] = false;
-}
-
-bool plumb_control_was_signalled(void)
-{
-    return PLUMB_ACQUIRE(control.signalled) != 0;
-}
-
-/* ---- Start and stop -------------------------------------------------------------------------- */
-
-void plumb_control_start(struct plumb_run *run, bool early)
-{
-    bool signals = plumb_rt.settings.signals && plumb_helper_is_me();
-    uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    control.pause_ns = 5 * MS;
-    control.next_anchor = now + control.pause_ns;
-    control.signals_at = signals && early ? control.next_anchor + SIGNALS_AFTER_NS : UINT64_MAX;
-    PLUMB_STORE(control.signalled, 0);
-    control.run = run;
-    if (!plumb_helper_is_me()) {
-        if (!plumb_rt.overhead_ticks_x1000)
-            plumb_calibrate();
-        PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
-        PLUMB_STORE(run->h->overhead_work_ticks_x1000, plumb_rt.overhead_work_ticks_x1000);
-        control.run = NULL;
-        return;
+    plumb_life_lock();
+    while (plumb_helper_is_ending()) {
+        plumb_life_unlock();
+        plumb_helper_pause(1000000);
+        plumb_life_lock();
     }
-    PLUMB_RELEASE(control.running, 1);
-    if (signals && !early) {
-        signal_take(SIGTERM);
-        signal_take(SIGINT);
+    PLUMB_RELEASE(plumb_rt.control_wanted, 1);
+    plumb_helper_start();
+    plumb_life_unlock();
+    return plumb_helper_is_there();
+}
+
+int plumb_control_open_impl(plumb_error *err)
+{
+    int rc = plumb_may_lock_all("plumb_control_open", err);
+    if (rc < 0)
+        return rc;
+    if (!need_helper()) {
+        PLUMB_RELEASE(plumb_rt.control_wanted, 0);
+        return plumb_fail(err, PLUMB_ERR_STATE, "plumb_control_open: plumb has no thread: %s",
+                          plumb_helper_cure());
     }
+    if (PLUMB_LOAD(plumb_rt.control_waits))
+        stop_waiting();
+    PLUMB_STORE(control.failed, false);
+    if (!plumb_helper_do(PLUMB_JOB_CONTROL, OPEN_WAIT_NS))
+        return plumb_fail(err, PLUMB_ERR_STATE, "the control socket is still being made");
+    plumb_lock();
+    rc = control.rc < 0 ? plumb_fail(err, control.rc, "%s", control.err.message) : PLUMB_OK;
+    plumb_unlock();
+    return rc;
 }
 
-void plumb_control_stop(void)
+static void close_within(uint64_t ns)
 {
-    PLUMB_RELEASE(control.running, 0);
-    control.run = NULL;
-    signal_give_back(SIGTERM);
-    signal_give_back(SIGINT);
+    PLUMB_RELEASE(plumb_rt.control_wanted, 0);
+    if (PLUMB_LOAD(plumb_rt.control_waits))
+        stop_waiting();
+    if (plumb_helper_is_there())
+        plumb_helper_do(PLUMB_JOB_CONTROL, ns);
 }
 
-void plumb_control_forget(void)
+void plumb_control_close_impl(void)
 {
-    signal_give_back(SIGTERM);
-    signal_give_back(SIGINT);
+    if (plumb_may_lock_all("plumb_control_close", NULL) == PLUMB_OK)
+        close_within(CLOSE_WAIT_NS);
+}
+
+void plumb_control_exit(void)
+{
+    if (PLUMB_LOAD(plumb_rt.control_wanted) && !plumb_is_interrupted())
+        close_within(EXIT_WAIT_NS);
+}
+
+void plumb_control_forked(void)
+{
+    plumb_control_listen_forget();
     memset(&control, 0, sizeof control);
-    control.signals_at = UINT64_MAX;
+    PLUMB_STORE(plumb_rt.control_waits,
+                PLUMB_LOAD(plumb_rt.control_wanted) && plumb_rt.settings.helper);
 }

@@ -1,20 +1,20 @@
-/* control.h: the periodic work of the helper while a run is open, and the signals that end a run.
- */
+/* control.h: whether this process can be controlled from outside, and the socket by which it is.
+ *
+ * PLUMB_CONTROL=1 and plumb_control_open() ask for it. The helper opens the socket, so a process
+ * without a helper has none. A forked child, and a process whose objects have no trace points when
+ * the library is loaded, opens its own when it first passes a trace point: most of them call exec()
+ * soon. docs/control.md describes the channel, and why it is a socket. */
 #ifndef PLUMB_RECORD_CONTROL_CONTROL_H
 #define PLUMB_RECORD_CONTROL_CONTROL_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <plumb/error.h>
 
-struct plumb_run;
-
-/* Does the work that is due, on the helper. Returns ns until the next, UINT64_MAX: never. */
-uint64_t plumb_control_turn(void);
-/* A run is open. `early`: the program may not have set its handlers yet. */
-void plumb_control_start(struct plumb_run *run, bool early);
-void plumb_control_stop(void);
-/* Returns whether a signal ends the run: a thread waits in our handler. */
-bool plumb_control_was_signalled(void);
-void plumb_control_forget(void); /* in the child of a fork: the run is the parent's */
+/* As the library is loaded, when the helper was or was not started. */
+void plumb_control_loaded(void);
+int plumb_control_open_impl(plumb_error *err);
+void plumb_control_close_impl(void);
+void plumb_control_do(void);     /* PLUMB_JOB_CONTROL */
+void plumb_control_exit(void);   /* at the end of the process */
+void plumb_control_forked(void); /* in the child of a fork */
 
 #endif

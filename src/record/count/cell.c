@@ -13,7 +13,6 @@
 #include "record/count/count.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/lock.h"
-#include "record/runtime/open_spans.h"
 
 enum { SLOTS = PLUMB_CELL_SLOTS, CELLS = SLOTS / 2, STEP_CELLS = CELLS / 4 * 3 };
 
@@ -103,7 +102,15 @@ static struct plumb_live_cell *get(struct plumb_run *run, const struct plumb_cou
     return PLUMB_LIKELY(c != NULL) ? c : make(run, e);
 }
 
-void plumb_cell_add(struct plumb_run *run, const struct plumb_count_event *e)
+static void add(struct plumb_live_cell *c, const struct plumb_count_event *e)
+{
+    PLUMB_ADD(c->calls, e->calls);
+    PLUMB_ADD(c->value, e->value);
+}
+
+/* Returns the cell that was used, which may be the one of no step; NULL: dropped. */
+static struct plumb_live_cell *find_and_add(struct plumb_run *run,
+                                            const struct plumb_count_event *e)
 {
     struct plumb_count_event where = *e;
     struct plumb_live_cell *c;
@@ -116,19 +123,33 @@ void plumb_cell_add(struct plumb_run *run, const struct plumb_count_event *e)
     }
     if (!c) {
         plumb_drop(run, PLUMB_DROP_NODES);
-        return;
+        return NULL;
     }
-    PLUMB_ADD(c->calls, e->calls);
-    PLUMB_ADD(c->value, e->value);
+    add(c, e);
+    return c;
 }
 
-struct plumb_count_event plumb_count_here(struct plumb_in in, uint32_t kind, const char *name)
+void plumb_cell_add(struct plumb_run *run, const struct plumb_count_event *e)
 {
-    return (struct plumb_count_event){.kind = kind,
-                                      .group = in.th->group,
-                                      .node = plumb_innermost_node(in.th),
-                                      .step = in.th->step,
-                                      .name = name,
-                                      .calls = 1,
-                                      .value = 1};
+    find_and_add(run, e);
+}
+
+bool plumb_cell_add_recent(struct plumb_run *run, const struct plumb_count_event *e,
+                           struct plumb_count_recent *recent)
+{
+    int64_t step = e->step < 0 ? -1 : e->step;
+    struct plumb_live_cell *c =
+        recent && recent->generation == run->generation ? recent->cell : NULL;
+    if (PLUMB_LIKELY(c != NULL) && c->node == e->node && c->group == e->group && c->step == step) {
+        add(c, e);
+        return true;
+    }
+    c = find_and_add(run, e);
+    if (recent) {
+        if (recent->generation != run->generation)
+            recent->count = NULL;
+        recent->generation = run->generation;
+        recent->cell = c;
+    }
+    return c != NULL;
 }

@@ -17,8 +17,7 @@ void plumb_count_add_impl(uint32_t kind, const char *name, int64_t n)
     struct plumb_count_event e;
     if (kind != PLUMB_COUNT_DISPATCHES || !name || !plumb_enter(&in, false))
         return;
-    e = plumb_count_here(in, kind, name);
-    e.value = n;
+    plumb_count_here(&e, in.th, kind, name, n);
     plumb_count_raise(in, &e);
     plumb_leave(in);
 }
@@ -77,17 +76,35 @@ static int64_t sum_cells(struct plumb_run *run, const plumb_count_scope *scope, 
     return (int64_t)sum;
 }
 
-/* User counts of whole runs and of nodes have a table of their own. */
-static int64_t sum_user(struct plumb_run *run, const plumb_count_scope *scope, const char *name)
+/* User counts of nodes have a table of their own; those outside nodes are there or in a cell. */
+static int64_t sum_user_of_node(struct plumb_run *run, uint32_t node, const char *name)
 {
     uint32_t n = PLUMB_ACQUIRE(run->h->counts.count);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct plumb_live_count *c = plumb_table_at(run, &run->h->counts, i);
-        bool of_node = c->within && (c->within & 0xffffff) == scope->node;
-        if ((scope->of == PLUMB_COUNT_OF_RUN ? !c->within : of_node) &&
-            is_name(run, c->name_off, name))
+        if (c->within && (c->within & 0xffffff) == node && is_name(run, c->name_off, name))
             sum += (uint64_t)PLUMB_LOAD(c->total);
+    }
+    return (int64_t)sum;
+}
+
+int64_t plumb_count_user_sum(struct plumb_run *run, uint32_t pipeline, const char *name)
+{
+    uint32_t counts = PLUMB_ACQUIRE(run->h->counts.count);
+    uint32_t cells = PLUMB_ACQUIRE(run->h->cells.count);
+    bool all = pipeline == UINT32_MAX;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < counts; i++) {
+        const struct plumb_live_count *c = plumb_table_at(run, &run->h->counts, i);
+        if ((all || c->pipeline == pipeline) && is_name(run, c->name_off, name))
+            sum += (uint64_t)PLUMB_LOAD(c->total);
+    }
+    for (uint32_t i = 0; i < cells; i++) {
+        const struct plumb_live_cell *c = plumb_table_at(run, &run->h->cells, i);
+        if (c->kind == PLUMB_COUNT_USER && !c->node && (all || c->group >> 8 == pipeline) &&
+            is_name(run, c->name_off, name))
+            sum += (uint64_t)PLUMB_LOAD(c->value);
     }
     return (int64_t)sum;
 }
@@ -228,7 +245,8 @@ static int64_t get(const struct reader *r, const plumb_count_scope *scope, uint3
         return scope->of == PLUMB_COUNT_OF_NODE ? counters_of(run, scope->node, kind, name)
                                                 : PLUMB_COUNT_UNKNOWN;
     if (kind == PLUMB_COUNT_USER)
-        return sum_user(run, scope, name);
+        return scope->of == PLUMB_COUNT_OF_RUN ? plumb_count_user_sum(run, UINT32_MAX, name)
+                                               : sum_user_of_node(run, scope->node, name);
     if (kind == PLUMB_COUNT_PEAK_BYTES)
         return scope->of == PLUMB_COUNT_OF_RUN ? sum_peaks(run, name)
                                                : peak_of_node(run, scope->node, name);

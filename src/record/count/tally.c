@@ -76,11 +76,25 @@ static int name_of(uint32_t kind, const char *name)
 {
     uint64_t hash;
     int i;
-    if (!has_names(kind))
-        return -1;
     hash = plumb_hash_text(name);
     i = find(kind, name, hash);
     return i < 0 && plumb_tally_names() < PLUMB_COUNTED_NAMES ? add_name(kind, name, hash) : i;
+}
+
+/* Names are mostly literals, so the address finds the place without a hash of the text. */
+static struct plumb_count_recent *recent_of(struct plumb_tally *t, uint32_t kind, const char *name)
+{
+    uintptr_t at = (uintptr_t)name;
+    struct plumb_count_recent *r = &t->recent[(at ^ at >> 3 ^ at >> 6) % PLUMB_TALLY_RECENT];
+    int i;
+    if (!has_names(kind))
+        return NULL;
+    if (PLUMB_LIKELY(r->sum != 0) && names.of[r->sum - 1].kind == kind &&
+        strcmp(names.of[r->sum - 1].text, name) == 0)
+        return r;
+    i = name_of(kind, name);
+    *r = (struct plumb_count_recent){.sum = (uint32_t)(i + 1)};
+    return i < 0 ? NULL : r;
 }
 
 /* ---- Levels ---------------------------------------------------------------------------------- */
@@ -153,17 +167,19 @@ void plumb_tally_settle(struct plumb_thread *th)
         settle(t, th);
 }
 
-void plumb_tally_add(struct plumb_thread *th, const struct plumb_count_event *e)
+struct plumb_count_recent *plumb_tally_add(struct plumb_thread *th,
+                                           const struct plumb_count_event *e)
 {
     bool pair = e->kind == PLUMB_COUNT_COPIES || e->kind == PLUMB_COUNT_ALLOCATIONS;
+    struct plumb_count_recent *recent;
     struct plumb_tally *t;
-    int name;
     plumb_tally_settle(th);
     if (!(t = th->tally))
-        return;
+        return NULL;
     PLUMB_BUMP(t->now.kind[e->kind], pair ? e->calls : (uint64_t)e->value);
     if (pair)
         PLUMB_BUMP(t->now.kind[e->kind + 1], (uint64_t)e->value);
-    if ((name = name_of(e->kind, e->name)) >= 0)
-        PLUMB_BUMP(t->now.name[name], (uint64_t)e->value);
+    if ((recent = recent_of(t, e->kind, e->name)) != NULL)
+        PLUMB_BUMP(t->now.name[recent->sum - 1], (uint64_t)e->value);
+    return recent;
 }

@@ -4,7 +4,7 @@
 
 #include "record/count/count.h"
 
-enum { PLUMB_TALLY_LEVELS = 64 };
+enum { PLUMB_TALLY_LEVELS = 64, PLUMB_TALLY_RECENT = 8 };
 
 /* They only grow, so a difference is what was counted in between. Written by the thread alone. */
 struct plumb_tally_sums {
@@ -26,6 +26,7 @@ struct plumb_tally {
         *head; /* of the ring when the levels were settled; nothing began or ended since */
     uint64_t base;
     uint32_t generation;                                    /* of the run */
+    struct plumb_count_recent recent[PLUMB_TALLY_RECENT];   /* by the address of the name */
     struct plumb_tally_level level[PLUMB_TALLY_LEVELS + 1]; /* by depth */
 };
 

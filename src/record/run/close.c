@@ -151,7 +151,7 @@ int plumb_run_stop_now(plumb_error *err)
 {
     int rc = PLUMB_OK;
     if (!plumb_rt.run && plumb_rt.want_run && (plumb_sized_waits() || plumb_calls_wait()))
-        rc = plumb_run_open_now(true, err);
+        rc = plumb_run_open_now(true, false, err);
     if (plumb_rt.run) {
         rc = close_run(plumb_rt.run, err);
     } else if (plumb_rt.want_run) {

@@ -185,7 +185,8 @@ int plumb_run_finish(struct plumb_run *run, const struct plumb_anchor *end, bool
     /* Without a complete file, the end block has the table. */
     told = rc == PLUMB_OK || (read && (run->partly || !plumb_file_in_place(run)));
     if (told || !run->in_file)
-        plumb_run_report_line("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
+        plumb_run_report_line("run", run->dir[0] ? run->dir : "-",
+                              t.node_count ? t.node_count : t.open_count, sample_count(&t));
     if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
         plumb_rt.end_block(&t, saved ? run->dir : NULL, summary);
     plumb_buf_fini(&report);

@@ -49,6 +49,13 @@ static void header_tables(struct plumb_live_header *h)
     h->region.element_bytes = sizeof(struct plumb_live_region);
     h->intervals.element_bytes = sizeof(struct plumb_live_interval);
     h->cells.element_bytes = sizeof(struct plumb_live_cell);
+    h->windows.element_bytes = sizeof(struct plumb_live_window);
+    h->families.element_bytes = sizeof(struct plumb_live_metric_family);
+    h->metrics.element_bytes = sizeof(struct plumb_live_metric);
+    h->channels.element_bytes = sizeof(struct plumb_live_channel);
+    h->stream_stages.element_bytes = sizeof(struct plumb_live_stream_stage);
+    h->stream.element_bytes = sizeof(struct plumb_live_stream);
+    h->chunks.element_bytes = sizeof(struct plumb_live_chunk);
 }
 
 /* Fills the header and everything known so far. The magic comes last: a file without it is not a
@@ -102,14 +109,15 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
 }
 
 /* Makes a directory with a mapping in it, or uses memory if that fails (then `run->problem` says
- * why). PLUMB_ERR_STATE: the run is refused. */
-static int place(struct plumb_run *run, const char *host, int32_t rank)
+ * why). PLUMB_ERR_STATE: the run is refused. A front end that asks for one wants its files, so it
+ * gets the error. */
+static int place(struct plumb_run *run, const char *host, int32_t rank, bool asked)
 {
     plumb_error err = {0, ""};
     size_t bytes = plumb_rt.settings.max_state_bytes;
     int rc;
     rc = plumb_run_dir_make(run->dir, sizeof run->dir, host, rank, &err);
-    if (rc == PLUMB_ERR_STATE) {
+    if (rc == PLUMB_ERR_STATE || (rc < 0 && asked)) {
         snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
         return rc;
     }
@@ -120,11 +128,15 @@ static int place(struct plumb_run *run, const char *host, int32_t rank)
         return rc;
     }
     snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
+    if (asked) {
+        rmdir(run->dir);
+        return rc;
+    }
     run->dir[0] = '\0';
     return plumb_mapping_open(run, NULL, bytes, &err);
 }
 
-static struct plumb_run *open_locked(plumb_error *err)
+static struct plumb_run *open_locked(bool asked, plumb_error *err)
 {
     struct plumb_run *run = plumb_pages_map(sizeof *run);
     struct plumb_rank rank;
@@ -141,7 +153,7 @@ static struct plumb_run *open_locked(plumb_error *err)
     run->generation = plumb_rt.generation + 1;
     run->own_cpu_from = plumb_own_cpu_ns();
     PLUMB_STORE(plumb_rt.generation, run->generation);
-    rc = place(run, host, rank.rank);
+    rc = place(run, host, rank.rank, asked);
     if (rc == PLUMB_OK && (rc = fill(run, host, &rank)) < 0)
         snprintf(run->problem, sizeof run->problem, "no memory for the statistics of a run");
     if (rc < 0) {
@@ -186,14 +198,14 @@ static void warn_idle(void)
     }
 }
 
-int plumb_run_open_now(bool early, plumb_error *err)
+int plumb_run_open_now(bool early, bool asked, plumb_error *err)
 {
     plumb_error why = {0, ""};
     struct plumb_run *run;
     plumb_environ_look(false);
     PLUMB_EACH_SUBSYSTEM(prepare, );
     plumb_lock();
-    run = open_locked(&why);
+    run = open_locked(asked, &why);
     PLUMB_EACH_SUBSYSTEM(ready, );
     if (run) {
         PLUMB_RELEASE(plumb_rt.run, run);
@@ -204,7 +216,8 @@ int plumb_run_open_now(bool early, plumb_error *err)
     plumb_points_refresh();
     plumb_unlock();
     if (!run) {
-        log_problem("; nothing is recorded", why.message);
+        if (!asked)
+            log_problem("; nothing is recorded", why.message);
         plumb_run_report_line("refused", "-", 0, 0);
         return plumb_fail(err, why.code, "%s", why.message);
     }

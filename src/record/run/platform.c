@@ -16,7 +16,6 @@
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
 
-#define NVIDIA_PROC "/proc/driver/nvidia"
 #define READ_WAIT_NS UINT64_C(5000000000)
 
 _Static_assert(PLUMB_NVIDIA_NAME == sizeof((plumb_environment *)NULL)->gpus[0],
@@ -55,8 +54,8 @@ static void read_environment(plumb_environment *e)
 #endif
     snprintf(e->compiler, sizeof e->compiler, "%s", COMPILER);
     snprintf(e->plumb, sizeof e->plumb, "%s", PLUMB_VERSION);
-    plumb_nvidia_driver(e->nvidia_driver, sizeof e->nvidia_driver, NVIDIA_PROC);
-    e->gpu_count = plumb_nvidia_names(e->gpus, PLUMB_ENVIRONMENT_GPUS, NVIDIA_PROC);
+    plumb_nvidia_driver(e->nvidia_driver, sizeof e->nvidia_driver, PLUMB_NVIDIA_PROC);
+    e->gpu_count = plumb_nvidia_names(e->gpus, PLUMB_ENVIRONMENT_GPUS, PLUMB_NVIDIA_PROC);
     find_commit(e->git_commit, sizeof e->git_commit);
 }
 

@@ -14,7 +14,7 @@
 #include "base/process/environment.h"
 #include "record/activation/activation.h"
 #include "record/calls/calls.h"
-#include "record/control/control.h"
+#include "record/control/periodic.h"
 #include "record/runtime/helper.h"
 #include "record/runtime/helper_life.h"
 #include "record/runtime/lock.h"
@@ -36,7 +36,7 @@ void plumb_run_open_early(void)
     plumb_life_lock();
     /* A check that may end the program is left to the program's own threads. */
     if (plumb_rt.want_run && !plumb_rt.run && plumb_rt.settings.region_check != PLUMB_REGION_ABORT)
-        plumb_run_open_now(true, NULL);
+        plumb_run_open_now(true, false, NULL);
     plumb_life_unlock();
 }
 
@@ -51,7 +51,7 @@ void plumb_run_do_open(void)
     plumb_life_lock();
     if (plumb_rt.want_run && !plumb_rt.run) {
         opened.err = (plumb_error){0, ""};
-        opened.rc = plumb_run_open_now(false, &opened.err);
+        opened.rc = plumb_run_open_now(false, false, &opened.err);
     }
     plumb_life_unlock();
 }
@@ -159,7 +159,7 @@ void plumb_run_do_stop(void)
     stopped.rc = plumb_run_stop_now(&stopped.err);
     plumb_life_unlock();
     /* The waiting thread is in a signal handler, which must not call the program's log function. */
-    if (plumb_control_was_signalled())
+    if (plumb_periodic_was_signalled())
         plumb_log_show(PLUMB_LOG_TO_CALLBACK);
 }
 

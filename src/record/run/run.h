@@ -34,9 +34,21 @@ void plumb_runtime_settings(void); /* as the library is loaded */
  * the latter. After a result below 0 nothing has changed. */
 int plumb_run_take_settings(const plumb_options *options, bool warn, plumb_error *err);
 
+/* settings_change.c */
+/* Changes the settings for the run that a front end is about to open, under life_lock. The next
+ * change begins with the settings as they were before. After a result below 0 nothing has
+ * changed. */
+int plumb_run_change_settings(const char *const *settings, size_t n, plumb_error *err);
+/* Under the lock: the program has given settings of its own, to which no change goes back. */
+void plumb_run_forget_changes(void);
+
+/* settings.c: makes `next` the settings in force, under the lock. */
+void plumb_run_adopt_settings(const struct plumb_settings *next);
+
 /* open.c, close.c: under life_lock; on the helper, where there is one. `early`: perhaps
- * before main(). */
-int plumb_run_open_now(bool early, plumb_error *err);
+ * before main(). `asked`: by a front end, which gets the error; no line is printed, and a run that
+ * can have no files is not opened. */
+int plumb_run_open_now(bool early, bool asked, plumb_error *err);
 int plumb_run_stop_now(plumb_error *err);
 
 /* run.c */

@@ -60,24 +60,12 @@ static int read_settings(struct plumb_settings *out, const plumb_options *option
     return PLUMB_OK;
 }
 
-int plumb_run_take_settings(const plumb_options *options, bool warn, plumb_error *err)
+void plumb_run_adopt_settings(const struct plumb_settings *next)
 {
     struct plumb_settings *s = &plumb_rt.settings;
-    /* Too large for the stacks of some threads. */
-    struct plumb_settings *next = plumb_pages_map(sizeof *next);
-    int rc;
-    if (!next)
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the settings");
-    rc = read_settings(next, options, warn, err);
-    if (rc == PLUMB_OK)
-        put_settings(next);
-    plumb_pages_unmap(next, sizeof *next);
-    if (rc < 0)
-        return rc;
+    put_settings(next);
     plumb_paths_resolve();
     PLUMB_STORE(plumb_rt.debug, s->debug);
-    if (options || s->log_level)
-        plumb_log_set((int)s->log_level, s->log, s->log_arg);
     name_default_pipeline();
     for (uint32_t i = 0; i < PLUMB_PIPELINES_MAX; i++) {
         plumb_pipeline *p = &plumb_rt.pipelines[i];
@@ -87,6 +75,25 @@ int plumb_run_take_settings(const plumb_options *options, bool warn, plumb_error
         p->sync = s->sync;
         PLUMB_STORE(p->skip_first_n, s->skip_first_n);
     }
+}
+
+int plumb_run_take_settings(const plumb_options *options, bool warn, plumb_error *err)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
+    /* Too large for the stacks of some threads. */
+    struct plumb_settings *next = plumb_pages_map(sizeof *next);
+    int rc;
+    if (!next)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the settings");
+    rc = read_settings(next, options, warn, err);
+    if (rc == PLUMB_OK)
+        plumb_run_adopt_settings(next);
+    plumb_pages_unmap(next, sizeof *next);
+    if (rc < 0)
+        return rc;
+    plumb_run_forget_changes();
+    if (options || s->log_level)
+        plumb_log_set((int)s->log_level, s->log, s->log_arg);
     return PLUMB_OK;
 }
 

@@ -6,6 +6,8 @@
 #include "record/calls/calls.h"
 #include "record/collect/collector.h"
 #include "record/control/control.h"
+#include "record/control/periodic.h"
+#include "record/metrics/metrics.h"
 #include "record/run/platform.h"
 #include "record/run/run.h"
 #include "record/runtime/carve.h"
@@ -19,6 +21,7 @@
 #include "record/stage/capture.h"
 #include "record/stage/ledger.h"
 #include "record/trace/nvtx.h"
+#include "record/trace/switch.h"
 #include "record/trace/trace.h"
 
 static void open_regions(struct plumb_run *run, bool early)
@@ -36,9 +39,9 @@ static void prepare_nvtx(void)
 
 static void open_nvtx(struct plumb_run *run, bool early)
 {
-    (void)run;
     (void)early;
     plumb_nvtx_warn();
+    plumb_nvtx_receipt(run->h->rank, run->h->local_rank);
 }
 
 static void finish_ledger(struct plumb_run *run, const struct plumb_anchor *end)
@@ -71,10 +74,16 @@ static void finish_calls(struct plumb_run *run, const struct plumb_anchor *end)
     plumb_calls_finish(run);
 }
 
-static void close_control(struct plumb_run *run)
+static void finish_metrics(struct plumb_run *run, const struct plumb_anchor *end)
+{
+    (void)end;
+    plumb_metrics_finish(run);
+}
+
+static void close_periodic(struct plumb_run *run)
 {
     (void)run;
-    plumb_control_stop();
+    plumb_periodic_stop();
 }
 
 static void open_collectors(struct plumb_run *run, bool early)
@@ -98,12 +107,14 @@ static void open_trace(struct plumb_run *run, bool early)
 
 static void finish_trace(struct plumb_run *run, const struct plumb_anchor *end)
 {
-    plumb_trace_writer_stop(run, end);
+    plumb_trace_writer_stop(run, end, NULL);
+    plumb_trace_switch_ended(run, end);
     plumb_trace_log_stop(run);
 }
 
 const struct plumb_subsystem plumb_subsystems[] = {
     {.name = "helper", .forked = plumb_helper_forget},
+    {.name = "control", .forked = plumb_control_forked},
     {.name = "keeper", .forked = plumb_keeper_forget},
     {.name = "processor time", .forked = plumb_own_cpu_forked},
     {.name = "regions", .begin = plumb_regions_open, .open = open_regions},
@@ -124,10 +135,14 @@ const struct plumb_subsystem plumb_subsystems[] = {
      .close = plumb_capture_close,
      .forked = plumb_capture_forked},
     {.name = "calls", .open = open_calls, .finish = finish_calls, .forked = plumb_calls_forked},
-    {.name = "control",
-     .open = plumb_control_start,
-     .close = close_control,
-     .forked = plumb_control_forget},
+    {.name = "metrics",
+     .begin = plumb_metrics_begin,
+     .finish = finish_metrics,
+     .forked = plumb_metrics_forked},
+    {.name = "periodic",
+     .open = plumb_periodic_start,
+     .close = close_periodic,
+     .forked = plumb_periodic_forget},
     {.name = "collectors",
      .open = open_collectors,
      .stop = plumb_collectors_stop,
@@ -139,6 +154,7 @@ const struct plumb_subsystem plumb_subsystems[] = {
      .finish = finish_trace,
      .forked = plumb_trace_writer_forget,
      .give_back = plumb_trace_writer_give_back},
+    {.name = "trace windows", .forked = plumb_trace_switch_forget},
     {.name = "mapping", .notes = plumb_carve_note},
 };
 const size_t plumb_subsystem_count = sizeof plumb_subsystems / sizeof *plumb_subsystems;
@@ -154,9 +170,11 @@ const struct plumb_helper_work plumb_helper_work = {
             [PLUMB_JOB_OPEN] = plumb_run_do_open,
             [PLUMB_JOB_ACTIVATIONS] = plumb_activations_do_open,
             [PLUMB_JOB_CAPTURE] = plumb_capture_do_write,
+            [PLUMB_JOB_CONTROL] = plumb_control_do,
             [PLUMB_JOB_ENVIRONMENT] = plumb_environment_do_read,
+            [PLUMB_JOB_SWITCH] = plumb_trace_switch_do,
             [PLUMB_JOB_STOP] = plumb_run_do_stop,
         },
-    .turn = plumb_control_turn,
+    .turn = plumb_periodic_turn,
     .needs_keeper = plumb_collectors_any_wanted,
 };

@@ -33,7 +33,9 @@ enum plumb_job {
     PLUMB_JOB_OPEN,        /* record/run/run.c: the run that is wanted */
     PLUMB_JOB_ACTIVATIONS, /* record/activation/run.c: the file of the records, and its writer */
     PLUMB_JOB_CAPTURE,     /* record/stage/capture_file.c: the thread that writes the inputs */
+    PLUMB_JOB_CONTROL,     /* record/control/control.c: the control socket, and its requests */
     PLUMB_JOB_ENVIRONMENT, /* record/run/platform.c: the platform, for the program */
+    PLUMB_JOB_SWITCH,      /* record/span/trace_switch.c: a window of a trace */
     PLUMB_JOB_STOP,        /* record/run/run.c: the end of the run, with its files */
     PLUMB_JOBS
 };

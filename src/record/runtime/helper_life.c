@@ -73,9 +73,17 @@ static void reserve(void)
     free(p);
 }
 
+void plumb_helper_warn_control(void)
+{
+    if (PLUMB_ACQUIRE(plumb_rt.control_wanted))
+        plumb_say("plumb: PLUMB_CONTROL does nothing without plumb's thread: %s",
+                  plumb_helper_cure());
+}
+
 /* There will be no helper: waiting threads do their jobs themselves. */
 static void give_up(void)
 {
+    plumb_helper_warn_control();
     PLUMB_RELEASE(plumb_helper.there, 0);
     for (enum plumb_job i = 0; i < PLUMB_JOBS; i++)
         plumb_futex_wake(&plumb_helper.job[i].done);
@@ -111,8 +119,10 @@ static bool is_wanted(void)
 
 const char *plumb_helper_cure(void)
 {
-    return plumb_rt.settings.helper ? "raise the limit of the address space (ulimit -v) to 1 GiB"
-                                    : "set PLUMB_HELPER=on";
+    if (!plumb_rt.settings.helper)
+        return "set PLUMB_HELPER=on";
+    return has_room() ? "raise the limit of threads (ulimit -u)"
+                      : "raise the limit of the address space (ulimit -v) to 1 GiB";
 }
 
 void plumb_helper_start(void)
@@ -143,11 +153,15 @@ void plumb_helper_start(void)
 #endif
     pthread_getcpuclockid(plumb_helper.thread, &plumb_helper.cpu);
     plumb_keeper_needed();
+    if (PLUMB_ACQUIRE(plumb_rt.control_wanted)) {
+        PLUMB_STORE(plumb_rt.control_waits, 0);
+        plumb_helper_ask(PLUMB_JOB_CONTROL);
+    }
 }
 
 bool plumb_helper_end(void)
 {
-    if (!plumb_helper.there || plumb_keeper_is_there())
+    if (!plumb_helper.there || plumb_keeper_is_there() || PLUMB_ACQUIRE(plumb_rt.control_wanted))
         return false;
     PLUMB_RELEASE(plumb_helper.there, 0);
     PLUMB_RELEASE(plumb_helper.ending, 1);

@@ -38,6 +38,7 @@ struct plumb_runtime {
     uint32_t recording; /* a run is open */
     int32_t rank;       /* of the run; negative: unknown */
     uint32_t debug;
+    uint32_t step_watch;  /* a window counts steps (record/trace/switch.h); atomic */
     uint32_t debug_asked; /* 1 + the value of `debug` that a handler without the lock asks for */
     uint32_t pid;
     enum plumb_clock_source clock;
@@ -53,8 +54,10 @@ struct plumb_runtime {
     char report_base[PLUMB_SETTINGS_PATH];    /* ... and what it is relative to */
     bool told_idle;                           /* settings without effect were reported */
     uint32_t generation;
-    bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
-    bool hooked;   /* a node has, or had, hooks */
+    uint32_t control_wanted; /* atomic: PLUMB_CONTROL, or the program */
+    uint32_t control_waits;  /* atomic: the next trace point that is passed makes the socket */
+    bool want_run;           /* a run opens with the first span (fork child, PLUMB=1) */
+    bool hooked;             /* a node has, or had, hooks */
     /* points */
     struct plumb_client **clients;
     uint32_t client_count, client_cap;

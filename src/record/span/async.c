@@ -105,6 +105,7 @@ plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_asy
         PLUMB_STORE(a->request, stage->request);
         PLUMB_STORE(a->begin_ns, stage->begin_ns);
         PLUMB_STORE(a->rss, stage->rss);
+        PLUMB_STORE(a->within, stage->within);
     }
     PLUMB_STORE(a->begin_ticks, plumb_ticks_from(in.th->clock));
     PLUMB_RELEASE(a->state, generation << 1 | PLUMB_ASYNC_OPEN);
@@ -144,6 +145,7 @@ static void copy(struct plumb_live_async *out, const struct plumb_live_async *a)
     out->request = PLUMB_LOAD(a->request);
     out->begin_ns = PLUMB_LOAD(a->begin_ns);
     out->rss = PLUMB_LOAD(a->rss);
+    out->within = PLUMB_LOAD(a->within);
 }
 
 /* Returns the span's range in the tool. `was` gets the contents of its slot, without flags if this

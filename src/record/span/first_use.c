@@ -130,3 +130,24 @@ uint32_t plumb_tree_first_use(struct plumb_in in, uint32_t parent, uint64_t key,
     plumb_map_put(&th->tree_node_of, id, (uint64_t)i + 1);
     return i;
 }
+
+void plumb_state_reset(struct plumb_live_state *st, uint32_t generation)
+{
+    for (uint32_t l = 0; l < PLUMB_SKETCH_LINES; l++) {
+        if (st->lines_used[l / 64] >> (l % 64) & 1)
+            memset(&st->buckets[l * PLUMB_SKETCH_LINE], 0,
+                   PLUMB_SKETCH_LINE * sizeof st->buckets[0]);
+    }
+    memset(st->lines_used, 0, sizeof st->lines_used);
+    st->count = st->total = st->sq_lo = st->sq_hi = 0;
+    st->min = UINT64_MAX;
+    st->max = st->last = st->last_at = st->self = 0;
+    st->outer_total = st->outer_count = 0;
+    st->failures = st->abandoned = st->unbalanced = st->why_off = 0;
+    st->skipped = st->threads = st->thread_generation = 0;
+    memset(&st->p2, 0, sizeof st->p2);
+    memset(st->carry, 0, sizeof st->carry);
+    st->flags &= ~(uint32_t)PLUMB_STATE_SETTLED;
+    /* Last: readers treat a state of an older generation as empty. */
+    PLUMB_RELEASE(st->reset_generation, generation);
+}

@@ -47,27 +47,6 @@ static struct plumb_in in_of(const struct fold *f)
 
 /* ---- The undo log ---------------------------------------------------------------------------- */
 
-static void state_reset(struct plumb_live_state *st, uint32_t generation)
-{
-    for (uint32_t l = 0; l < PLUMB_SKETCH_LINES; l++) {
-        if (st->lines_used[l / 64] >> (l % 64) & 1)
-            memset(&st->buckets[l * PLUMB_SKETCH_LINE], 0,
-                   PLUMB_SKETCH_LINE * sizeof st->buckets[0]);
-    }
-    memset(st->lines_used, 0, sizeof st->lines_used);
-    st->count = st->total = st->sq_lo = st->sq_hi = 0;
-    st->min = UINT64_MAX;
-    st->max = st->last = st->last_at = st->self = 0;
-    st->outer_total = st->outer_count = 0;
-    st->failures = st->abandoned = st->unbalanced = st->why_off = 0;
-    st->skipped = st->threads = st->thread_generation = 0;
-    memset(&st->p2, 0, sizeof st->p2);
-    memset(st->carry, 0, sizeof st->carry);
-    st->flags &= ~(uint32_t)PLUMB_STATE_SETTLED;
-    /* Last: readers treat a state of an older generation as empty. */
-    PLUMB_RELEASE(st->reset_generation, generation);
-}
-
 /* Saves a state before the first change that this fold makes to it. */
 static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_state *st, bool full)
 {
@@ -110,7 +89,7 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     if (st->reset_generation != generation && st->undo_block == f->number)
         return;
     if (st->reset_generation != generation)
-        state_reset(st, generation);
+        plumb_state_reset(st, generation);
     state_save(f, st, true);
     if (st->thread_generation != f->th->live->generation) {
         st->thread_generation = f->th->live->generation;
@@ -554,14 +533,14 @@ static bool undo_has_space(const struct fold *f, uint64_t number)
 }
 
 /* Folds the first unfolded block, and the following ones up to `last` that fit into the undo log.
- * For a traced thread that is one, the newest. */
+ * For a traced thread that is one. */
 static void fold(struct plumb_in in, uint64_t last)
 {
     struct plumb_thread *th = in.th;
     struct plumb_live_thread *live = th->live;
     uint64_t number = live->folded + 1;
     const uint64_t *block = plumb_ring_block(in, number);
-    bool lost = PLUMB_UNLIKELY(th->queue != NULL) && !plumb_trace_copy(in);
+    bool traced = PLUMB_UNLIKELY(th->queue != NULL), lost = traced && !plumb_trace_copy(in, number);
     struct fold f = {.th = th,
                      .run = in.run,
                      .undo = &live->undo,
@@ -569,7 +548,7 @@ static void fold(struct plumb_in in, uint64_t last)
                      .pipeline_index = UINT32_MAX,
                      .number = (uint32_t)number};
     if (PLUMB_UNLIKELY(lost))
-        plumb_trace_count(in);
+        plumb_trace_count(in, number);
     if (PLUMB_UNLIKELY(in.run->active != NULL) && th->active)
         plumb_active_count(in);
     undo_begin(live, number);
@@ -577,13 +556,13 @@ static void fold(struct plumb_in in, uint64_t last)
         f.oldest = live->frames[1].begin_ticks;
     for (;;) {
         plumb_replay_block(&fold_sink, &f, &live->context, live->frames, block);
-        if (number == last || !undo_has_space(&f, number + 1))
+        if (number == last || traced || !undo_has_space(&f, number + 1))
             break;
         block = plumb_ring_block(in, ++number);
     }
     plumb_order();
     if (PLUMB_UNLIKELY(lost))
-        plumb_trace_log(in);
+        plumb_trace_log(in, number);
     /* Until the second store, a reader sees an interrupted fold. */
     PLUMB_STORE(live->folding, number);
     plumb_order();

@@ -26,10 +26,16 @@ static bool is_on(const struct plumb_point *p)
     return plumb_wanted() && (!(p->flags & PLUMB_POINT_DEBUG) || PLUMB_LOAD(plumb_rt.debug));
 }
 
+/* Of a point that records nothing. */
+static uint32_t mode_off(void)
+{
+    return PLUMB_LOAD(plumb_rt.control_waits) ? PLUMB_MODE_SPECIAL : PLUMB_MODE_OFF;
+}
+
 static uint32_t mode_of(const struct plumb_point *p)
 {
     if (!is_on(p))
-        return PLUMB_MODE_OFF;
+        return mode_off();
     if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY | PLUMB_POINT_REGION) ||
         plumb_node_at(p->node)->hooks)
         return PLUMB_MODE_SPECIAL;
@@ -46,7 +52,7 @@ void plumb_points_refresh(void)
     bool none = !any_enabled();
     for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
         for (struct plumb_point *p = plumb_rt.clients[i]->points; p; p = p->next)
-            PLUMB_RELEASE(p->mode, none ? PLUMB_MODE_OFF : mode_of(p));
+            PLUMB_RELEASE(p->mode, none ? mode_off() : mode_of(p));
         /* A client with an older header never reads this word. */
         PLUMB_RELEASE(plumb_rt.clients[i]->activations, activations_mode());
     }
@@ -94,7 +100,7 @@ void plumb_point_register(struct plumb_client *client, struct plumb_point *point
         client->points = point;
         if (node)
             plumb_node_add_site(node, point->file, point->line, point->flags);
-        PLUMB_RELEASE(point->mode, any_enabled() ? mode_of(point) : PLUMB_MODE_OFF);
+        PLUMB_RELEASE(point->mode, any_enabled() ? mode_of(point) : mode_off());
     } else if (!node && !region) {
         PLUMB_RELEASE(point->mode, PLUMB_MODE_OFF);
     }

@@ -264,7 +264,7 @@ void plumb_regions_adopted(struct plumb_thread *th)
 static uint64_t begun_elsewhere(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
-    struct plumb_live_view s = {in.run->base, in.run->mapped, in.run->h};
+    struct plumb_live_view s = plumb_live_view_of(in.run->base, in.run->mapped);
     uint64_t n = 0;
     for (const uint64_t *w = th->block + PLUMB_BLOCK_HEAD; w < th->head; w++) {
         if ((*w & 3) == PLUMB_REC_WIDE)
@@ -290,7 +290,7 @@ static bool any_after(struct plumb_run *run, uint64_t ticks)
 static bool holds_shown(struct plumb_in in)
 {
     const struct plumb_live_thread *live = in.th->live;
-    struct plumb_live_view s = {in.run->base, in.run->mapped, in.run->h};
+    struct plumb_live_view s = plumb_live_view_of(in.run->base, in.run->mapped);
     for (uint32_t d = live->context.depth; d > 0; d--)
         if (plumb_trace_any_region(&s, live->frames[d].begin_ticks, false))
             return true;

@@ -6,6 +6,7 @@
 #include "record/runtime/thread.h"
 #include "record/span/fold.h"
 #include "record/span/thread_lock.h"
+#include "record/stage/stage.h"
 
 enum { BATCH_MOST = 64 }; /* more gain nothing, and the span around a fold pays for all of them */
 
@@ -36,15 +37,21 @@ static void open_next(struct plumb_in in, uint64_t ticks)
         th->limit = th->end - 1;
 }
 
-void plumb_ring_attach(struct plumb_in in, uint64_t ticks)
+void plumb_ring_batches(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
     uint32_t blocks = th->live->blocks;
     bool one_by_one = th->queue || (in.run->active && th->active);
     /* Half of them are left for the time in which another thread holds this one. */
     uint32_t batch = blocks / 2 < BATCH_MOST ? blocks / 2 : BATCH_MOST;
-    th->batch = one_by_one ? 1 : batch;
-    th->most = one_by_one ? 1 : blocks;
+    PLUMB_STORE(th->batch, one_by_one ? 1 : batch);
+    PLUMB_STORE(th->most, one_by_one ? 1 : blocks);
+}
+
+void plumb_ring_attach(struct plumb_in in, uint64_t ticks)
+{
+    struct plumb_thread *th = in.th;
+    plumb_ring_batches(in);
     th->sampled = 0;
     PLUMB_STORE(th->number, th->live->folded);
     open_next(in, ticks);
@@ -65,10 +72,10 @@ static void fold_all(struct plumb_in in)
 void plumb_block_next(struct plumb_in in, uint64_t ticks)
 {
     uint64_t n = unfolded(in.th);
-    if (n >= in.th->batch) {
+    if (n >= PLUMB_LOAD(in.th->batch)) {
         if (PLUMB_LIKELY(plumb_hold_try(in.th))) {
             fold_all(in);
-        } else if (n >= in.th->most) {
+        } else if (n >= PLUMB_LOAD(in.th->most)) {
             plumb_hold(in.th);
             fold_all(in);
         }
@@ -198,7 +205,7 @@ static bool is_record_of(struct plumb_unfolded u, struct plumb_thread *th, uint3
     if (!is_unfolded(th, record))
         return false;
     if (u.held)
-        th->batch = 1; /* next time there are fewer blocks to search */
+        PLUMB_STORE(th->batch, 1); /* next time there are fewer blocks to search */
     return begun_since_fold(u, th, depth);
 }
 
@@ -243,4 +250,12 @@ uint32_t plumb_innermost_node(struct plumb_thread *th)
     if (plumb_depth(th))
         return plumb_key_node(plumb_ring_innermost(th));
     return th->path_depth ? th->path[th->path_depth - 1] : 0;
+}
+
+uint32_t plumb_span_depth(const struct plumb_thread *th, plumb_span span)
+{
+    uint32_t d = plumb_depth(th);
+    while (d && th->open[d] != (span.id & ~PLUMB_STAGE_BIT))
+        d--;
+    return d;
 }

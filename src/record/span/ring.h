@@ -20,11 +20,24 @@
 /* Opens the first block of a thread in a run, after the last folded one. The caller holds the
  * thread. */
 void plumb_ring_attach(struct plumb_in in, uint64_t ticks);
+/* Sets how many blocks are folded together, and how many may wait: one where each goes into a
+ * trace. The caller holds the thread, and need not be it. */
+void plumb_ring_batches(struct plumb_in in);
 /* Opens the next block, and folds waiting blocks if enough wait. Waits for the holder of the thread
  * only when the ring is full. */
 void plumb_block_next(struct plumb_in in, uint64_t ticks);
 /* Returns the place for `words` more words at `ticks`, in this block or the next. */
 uint64_t *plumb_block_space(struct plumb_in in, uint32_t words, uint64_t ticks);
+/* Returns the ticks of a record at `t`, shifted to their bits. If low bits are set, they do not
+ * fit: the block's base is too far back (or, on a clock that jumped, ahead), and the record needs a
+ * new block. */
+static PLUMB_ALWAYS_INLINE uint64_t plumb_placed(const struct plumb_thread *th, uint64_t t)
+{
+    uint64_t dt = t - th->base;
+    return plumb_opaque(dt << (64 - PLUMB_TICK_BITS) | dt >> PLUMB_TICK_BITS);
+}
+/* Returns the depth of an open span of the thread; 0 if it is not open there. */
+uint32_t plumb_span_depth(const struct plumb_thread *th, plumb_span span);
 /* Returns whether there is an unfolded record. */
 bool plumb_ring_holds_any(const struct plumb_thread *th);
 

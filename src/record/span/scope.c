@@ -17,6 +17,7 @@
 #include "record/runtime/thread.h"
 #include "record/span/region.h"
 #include "record/stage/ledger.h"
+#include "record/trace/switch.h"
 #include "record/trace/trace.h"
 
 /* Numbers fit into an int: PLUMB_STEPS stores them in one. */
@@ -181,6 +182,8 @@ plumb_scope plumb_phase_begin_impl(const char *name)
 
 static void set_step(struct plumb_in in, int64_t step)
 {
+    if (in.run)
+        plumb_trace_step(in.th->step, step);
     in.th->step = step;
     plumb_activations_step(step);
     if (in.run)
@@ -250,6 +253,7 @@ void plumb_scope_end_impl(plumb_scope scope)
     struct plumb_thread *th;
     struct plumb_scope_entry *e;
     bool group, step, path;
+    int64_t step_before;
     uint32_t before;
     if (!scope.id || !arrive(&in))
         return;
@@ -257,6 +261,7 @@ void plumb_scope_end_impl(plumb_scope scope)
     e = entry_of(th, scope);
     if (e) {
         before = th->group;
+        step_before = th->step;
         group = e->group != before;
         step = e->step != th->step;
         path = e->path_depth != th->path_depth || e->path_group != th->path_group ||
@@ -275,6 +280,8 @@ void plumb_scope_end_impl(plumb_scope scope)
             record_group(in, th->group);
         if (step && in.run)
             record_step(in);
+        if (step && in.run)
+            plumb_trace_step(step_before, th->step);
         if (path && in.run)
             record_path(in);
         regate(th, before);

@@ -21,6 +21,7 @@
 #include "base/cancel.h"
 #include "live/merge.h"
 #include "live/read.h"
+#include "model/public_row.h"
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
 #include "record/runtime/node.h"
@@ -157,34 +158,6 @@ static int add_threads(struct plumb_summary_memory *memory, struct plumb_run *ru
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void row_times(plumb_row *out, const struct plumb_timing_node *n)
-{
-    const struct plumb_stats *h = &n->host.ns, *d = &n->device.ns;
-    out->count = h->count;
-    out->skipped = n->skipped;
-    out->failures = n->failures;
-    out->mean_ms = plumb_stats_mean(h) / 1e6;
-    out->std_ms = n->host.std_ns / 1e6;
-    out->min_ms = h->count ? (double)h->min / 1e6 : 0;
-    out->max_ms = (double)h->max / 1e6;
-    out->total_ms = (double)h->total / 1e6;
-    out->self_ms = (double)n->self_ns / 1e6;
-    out->last_ms = (double)h->last / 1e6;
-    out->median_ms = n->host.median_ns / 1e6;
-    out->p50_ms = n->host.p50_ns / 1e6;
-    out->p90_ms = n->host.p90_ns / 1e6;
-    out->p95_ms = n->host.p95_ns / 1e6;
-    out->p99_ms = n->host.p99_ns / 1e6;
-    out->device_count = d->count;
-    out->device_total_ms = (double)d->total / 1e6;
-    out->device_mean_ms = plumb_stats_mean(d) / 1e6;
-    out->device_min_ms = d->count ? (double)d->min / 1e6 : 0;
-    out->device_max_ms = (double)d->max / 1e6;
-    out->device_median_ms = n->device.median_ns / 1e6;
-    out->threads = n->threads;
-    out->median_estimator = n->median_estimator;
-}
-
 /* Names are looked up by numbers from records. A name is stored before its number is counted, and
  * the number is counted before any thread records with it. */
 static void see_names(void)
@@ -218,7 +191,7 @@ static int make_rows(const struct wanted *want, struct plumb_merge *m,
             (want->phase && strcmp(plumb_rt.phases.name[r->group & 0xff], want->phase) != 0))
             continue;
         plumb_live_row_figures(&n, m, r, tick_ns, end, false);
-        row_times(out, &n);
+        plumb_public_row(out, &n, n.host.std_ns);
         out->node = plumb_node_at(r->node)->name;
         out->phase = plumb_rt.phases.name[r->group & 0xff];
         out->pipeline = plumb_rt.pipelines[r->group >> 8].name;
@@ -274,6 +247,7 @@ static int summarise(const struct wanted *want)
 {
     struct plumb_summary_memory *memory = plumb_rt.summary_memory;
     struct plumb_run *run = PLUMB_ACQUIRE(plumb_rt.run);
+    struct plumb_live_view view;
     struct plumb_merge *m;
     int rc;
     if (!run)
@@ -285,8 +259,9 @@ static int summarise(const struct wanted *want)
         return PLUMB_ERR_MEMORY;
     m = &memory->m;
     plumb_arena_reset(&memory->arena);
+    view = plumb_live_view_of(run->base, run->mapped);
     fold_waiting(run);
-    rc = plumb_merge_open(m, &memory->arena, run->base, run->mapped, !want->rows);
+    rc = plumb_merge_open(m, &memory->arena, &view, !want->rows);
     m->own = true;
     if (rc == PLUMB_OK)
         rc = add_threads(memory, run);

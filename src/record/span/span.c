@@ -12,14 +12,10 @@
  *
  * `busy` is stored before `gate` is read, and plumb_stop() closes the gate, passes a barrier on all
  * threads, and waits for `busy`: after that no thread is in a mapping that is about to go away. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/log.h"
 #include "record/runtime/async.h"
 #include "record/runtime/caller.h"
 #include "record/runtime/carve.h"
+#include "record/runtime/control_wanted.h"
 #include "record/runtime/enter.h"
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
@@ -30,6 +26,7 @@
 #include "record/span/pipeline.h"
 #include "record/span/region.h"
 #include "record/span/ring.h"
+#include "record/span/span_records.h"
 #include "record/stage/check.h"
 #include "record/stage/stage.h"
 #include "record/trace/nvtx.h"
@@ -38,15 +35,6 @@
 static const plumb_span no_span = {0};
 
 /* ---- The short way --------------------------------------------------------------------------- */
-
-/* Returns the ticks of a record at `t`, shifted to their bits. If low bits are set, they do not
- * fit: the block's base is too far back (or, on a clock that jumped, ahead), and the record needs a
- * new block. */
-static PLUMB_ALWAYS_INLINE uint64_t placed(const struct plumb_thread *th, uint64_t t)
-{
-    uint64_t dt = t - th->base;
-    return plumb_opaque(dt << (64 - PLUMB_TICK_BITS) | dt >> PLUMB_TICK_BITS);
-}
 
 static PLUMB_ALWAYS_INLINE bool too_far(uint64_t placed)
 {
@@ -174,13 +162,13 @@ plumb_span plumb_begin_inside(struct plumb_in in, uint32_t node, uint64_t *ticks
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_STACK)
         plumb_trace_stack(in, &th->caller);
     t = plumb_ticks_from(th->clock);
-    if (th->head >= th->limit || too_far(placed(th, t))) {
+    if (th->head >= th->limit || too_far(plumb_placed(th, t))) {
         plumb_block_next(in, t);
         t = plumb_ticks_from(th->clock);
     }
     if (ticks)
         *ticks = t;
-    return push(th, node, placed(th, t));
+    return push(th, node, plumb_placed(th, t));
 }
 
 void plumb_begin_report(struct plumb_thread *th, uint32_t node)
@@ -218,20 +206,11 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, struct pl
     return plumb_begin_plain(th, node);
 }
 
-/* Returns the depth of an open span of this thread; 0 if it is not open here. */
-static uint32_t depth_of(const struct plumb_thread *th, plumb_span span)
-{
-    uint32_t d = plumb_depth(th);
-    while (d && th->open[d] != (span.id & ~PLUMB_STAGE_BIT))
-        d--;
-    return d;
-}
-
 /* Returns whether `span` is open on this thread, and closes the spans inside it. Inside enter. */
 static bool settle(struct plumb_in in, plumb_span span)
 {
     struct plumb_thread *th = in.th;
-    uint64_t depth = depth_of(th, span);
+    uint64_t depth = plumb_span_depth(th, span);
     if (!depth) {
         plumb_drop(in.run, PLUMB_DROP_STALE);
         return false;
@@ -248,16 +227,16 @@ static bool settle(struct plumb_in in, plumb_span span)
 static void pop_far(struct plumb_in in, uint64_t t)
 {
     struct plumb_thread *th = in.th;
-    if (too_far(placed(th, t)))
+    if (too_far(plumb_placed(th, t)))
         plumb_block_next(in, t);
-    if (pop(th, placed(th, t)) == th->end)
+    if (pop(th, plumb_placed(th, t)) == th->end)
         plumb_block_next(in, t);
 }
 
 /* Ends a span whose run is over: calls its hooks, and ends its range in the tool. */
 static void end_late(struct plumb_thread *th, plumb_span span)
 {
-    uint32_t depth = th->nvtx_depth || th->stages || th->unhooked ? depth_of(th, span) : 0;
+    uint32_t depth = th->nvtx_depth || th->stages || th->unhooked ? plumb_span_depth(th, span) : 0;
     if (!depth)
         return;
     plumb_stages_late(th, depth - 1);
@@ -397,7 +376,7 @@ static PLUMB_ALWAYS_INLINE uint64_t begin_on(uint32_t node, enum plumb_clock_sou
      * fold. */
     if (PLUMB_UNLIKELY(th->head >= th->limit))
         return begin_again(th, node, __builtin_return_address(0));
-    t = placed(th, plumb_ticks_from(clock));
+    t = plumb_placed(th, plumb_ticks_from(clock));
     if (too_far(t))
         return begin_again(th, node, __builtin_return_address(0));
     span = push(th, node, t);
@@ -422,7 +401,7 @@ static PLUMB_ALWAYS_INLINE void end_on(plumb_span span, enum plumb_clock_source 
         end_again(th, span);
         return;
     }
-    t = placed(th, plumb_ticks_from(clock));
+    t = plumb_placed(th, plumb_ticks_from(clock));
     if (too_far(t)) {
         end_again(th, span);
         return;
@@ -462,7 +441,7 @@ static PLUMB_ALWAYS_INLINE uint64_t lap_on(plumb_span span, uint32_t node,
         return lap_long(span, node, __builtin_return_address(0));
     if (PLUMB_UNLIKELY(!is_innermost(th, span) || th->head + 1 >= th->limit))
         return lap_again(th, span, node, __builtin_return_address(0));
-    t = placed(th, plumb_ticks_from(clock));
+    t = plumb_placed(th, plumb_ticks_from(clock));
     if (too_far(t))
         return lap_again(th, span, node, __builtin_return_address(0));
     pop(th, t);
@@ -516,6 +495,11 @@ ENTRIES(virtual, PLUMB_CLOCK_VIRTUAL);
 
 static plumb_span begin_special(struct plumb_point *point)
 {
+    if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.control_waits)))
+        plumb_control_by_point();
+    /* The mode may say no more than that the control socket waits, or waited. */
+    if (!plumb_wanted() || (point->flags & PLUMB_POINT_DEBUG && !PLUMB_LOAD(plumb_rt.debug)))
+        return no_span;
     if (point->flags & PLUMB_POINT_REGION)
         return plumb_region_begin_point(point, __builtin_frame_address(0), PLUMB_CALLER());
     return begin_long(point->node, point->flags, PLUMB_CALLER());
@@ -545,93 +529,6 @@ bool plumb_enter(struct plumb_in *in, bool even_if_off)
 void plumb_leave(struct plumb_in in)
 {
     leave(in.th);
-}
-
-void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const uint64_t *payload,
-                uint32_t n)
-{
-    struct plumb_thread *th = in.th;
-    uint64_t t = plumb_ticks_from(th->clock);
-    uint64_t *w = plumb_block_space(in, n, t);
-    for (uint32_t i = 1; i < n; i++)
-        PLUMB_STORE(w[i], payload[i - 1]);
-    /* The first word is stored last: a block is read up to its first zero. */
-    plumb_order();
-    PLUMB_STORE(w[0], placed(th, t) | (uint64_t)small << 16 | (uint64_t)n << 8 |
-                          (uint64_t)kind << 2 | PLUMB_REC_WIDE);
-    th->head = w + n;
-    if (kind == PLUMB_WIDE_SAMPLE && small == PLUMB_SAMPLE_DEVICE)
-        PLUMB_STORE(th->sampled, th->number);
-}
-
-/* Sets the result in a stage's last log line. */
-static void mark_stage(struct plumb_thread *th, plumb_span span, uint32_t what, const char *why)
-{
-    struct plumb_stage_run *s = plumb_stage_of(th, span);
-    if (!s)
-        return;
-    s->mark = what;
-    snprintf(s->why, sizeof s->why, "%s", why ? why : "no reason given");
-}
-
-static void mark(plumb_span span, uint32_t what, const char *why)
-{
-    struct plumb_in in;
-    uint64_t payload[2] = {0, 0};
-    if (!plumb_enter(&in, true))
-        return;
-    payload[0] = depth_of(in.th, span);
-    if (!payload[0]) {
-        plumb_drop(in.run, PLUMB_DROP_STALE);
-    } else {
-        if (why) {
-            plumb_lock();
-            payload[1] = plumb_text_why(in.run, why);
-            plumb_unlock();
-        }
-        plumb_wide(in, PLUMB_WIDE_MARK, what, payload, 3);
-        mark_stage(in.th, span, what, why);
-    }
-    plumb_leave(in);
-}
-
-static void span_arg(plumb_span span, const char *key, uint32_t type, const void *value)
-{
-    struct plumb_in in;
-    uint64_t payload[34] = {0};
-    size_t bytes = 8;
-    if (!span.id || !plumb_enter(&in, true))
-        return;
-    if (type == 3) {
-        const char *text = value ? value : "";
-        bytes = strlen(text);
-        bytes = bytes > 255 ? 255 : bytes;
-        memcpy(&payload[1], text, bytes);
-        bytes++;
-    } else {
-        memcpy(&payload[1], value, 8);
-    }
-    payload[0] = plumb_thread_name(in, key ? key : "") | (uint64_t)depth_of(in.th, span) << 48;
-    plumb_wide(in, PLUMB_WIDE_ARG, type, payload, (uint32_t)(2 + (bytes + 7) / 8));
-    plumb_leave(in);
-}
-
-static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
-{
-    struct plumb_in in;
-    uint64_t payload[2];
-    if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_enter(&in, false))
-        return;
-    payload[0] = node | (uint64_t)in.th->group << 32;
-    payload[1] = ns;
-    if (ns > PLUMB_SAMPLE_MAX_NS)
-        plumb_drop(in.run, PLUMB_DROP_RANGE);
-    else
-        plumb_wide(in, PLUMB_WIDE_SAMPLE, channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST,
-                   payload, 3);
-    if (channel == 1 && ns <= PLUMB_SAMPLE_MAX_NS)
-        plumb_stage_device(in.th, node, ns);
-    plumb_leave(in);
 }
 
 uint64_t plumb_calibrate_span(struct plumb_in in, int spans, void (*work)(void *arg), void *arg,
@@ -682,7 +579,7 @@ void plumb_api_fill(struct plumb_api *api, enum plumb_clock_source clock)
     }
     api->span_begin_special = begin_special;
     api->span_begin_with = begin_with;
-    api->span_mark = mark;
-    api->span_arg = span_arg;
-    api->record_ns = record_ns;
+    api->span_mark = plumb_span_mark_impl;
+    api->span_arg = plumb_span_arg_impl;
+    api->record_ns = plumb_record_ns_impl;
 }

@@ -287,10 +287,11 @@ static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb
         return th->live;
     /* Threads leave a part of the mapping for shared objects: pools, names, nodes. A traced thread
      * has a queue too, at least to count its losses. */
-    if (plumb_carve_left(run) <
-        sizeof *live + ring_bytes +
-            (run->h->trace.mode == PLUMB_LIVE_TRACE_NONE ? 0 : sizeof(struct plumb_live_queue)) +
-            run->mapped / SHARED_PART)
+    if (plumb_carve_left(run) < sizeof *live + ring_bytes +
+                                    (PLUMB_LOAD(run->h->trace.mode) == PLUMB_LIVE_TRACE_NONE
+                                         ? 0
+                                         : sizeof(struct plumb_live_queue)) +
+                                    run->mapped / SHARED_PART)
         return NULL;
     off = plumb_carve(run, sizeof *live);
     ring = off ? plumb_carve(run, ring_bytes) : 0;
@@ -348,7 +349,7 @@ static int attach_held(struct plumb_thread *th, struct plumb_run *run)
         if (fold_memory(th, run) < 0)
             return PLUMB_ERR_MEMORY;
     }
-    live->tid = th->tid;
+    PLUMB_STORE(live->tid, th->tid);
     PLUMB_STORE(live->generation, live->generation + 1);
     PLUMB_STORE(live->in_use, 1);
     plumb_trace_attach(in);

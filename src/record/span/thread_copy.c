@@ -292,27 +292,6 @@ static bool stuck_tree(struct stuck *s, struct plumb_copy_memory *m, struct plum
     return s->place != NULL;
 }
 
-/* Resets are not undone, so each state must have been copied and saved on the same side of a reset.
- */
-static bool resets_agree(struct stuck *s, const struct plumb_live_undo *u)
-{
-    for (uint32_t i = 0; i < u->states && i < PLUMB_UNDO_STATES; i++) {
-        const struct plumb_live_state *st =
-            stuck_state(s, u->state[i].state_off & ~(uint64_t)PLUMB_UNDO_FULL);
-        const unsigned char *saved = (const unsigned char *)u->rest[i].words;
-        uint32_t generation;
-        if (!st || !(u->state[i].state_off & PLUMB_UNDO_FULL))
-            continue;
-        memcpy(&generation,
-               saved + offsetof(struct plumb_live_state, reset_generation) -
-                   offsetof(struct plumb_live_state, count),
-               sizeof generation);
-        if (generation != st->reset_generation)
-            return false;
-    }
-    return true;
-}
-
 static bool list_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
                        const struct stuck *s)
 {
@@ -348,7 +327,7 @@ static bool copy_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *
     copy_words(copy, live, sizeof *copy);
     plumb_order();
     if (PLUMB_ACQUIRE(live->folded) != folded || PLUMB_LOAD(live->folding) != folding ||
-        !resets_agree(&s, &copy->undo))
+        !plumb_undo_resets_agree(&copy->undo, &target))
         return false;
     plumb_live_undo_in(merge, copy, &target);
     memcpy(ahead, merge->ahead, merge->ahead_count * sizeof *ahead);

@@ -22,6 +22,7 @@ static void look_around(struct plumb_live_async *out)
     if (!plumb_ledger_enter(&in, false))
         return;
     out->request = plumb_request_current(in);
+    out->within = plumb_stage_within(in.th);
     if (out->rss)
         plumb_series_point(in.run, plumb_ticks_from(in.th->clock), out->rss);
     plumb_ledger_leave(in);
@@ -78,6 +79,8 @@ void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks,
                                   .request = was->request,
                                   .tid = was->tid,
                                   .failed = mark == 1,
+                                  .within = was->within,
+                                  .why = why,
                                   .stage = true,
                                   .outermost = true, /* it may outlast the spans around it */
                                   .async = true};

@@ -120,6 +120,15 @@ void plumb_ledger_add(struct plumb_live_memory_pair *pair, const struct plumb_li
     plumb_ledger_show(pair, &sum);
 }
 
+static uint64_t why_of(struct plumb_run *run, const char *why)
+{
+    uint64_t off;
+    plumb_lock();
+    off = plumb_text_why(run, why);
+    plumb_unlock();
+    return off;
+}
+
 /* The newest runs, in a table that grows up to its bound and then begins again. */
 static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
 {
@@ -127,6 +136,7 @@ static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
     uint64_t serial = run->h->ledger.stage_runs + 1;
     uint32_t at = (uint32_t)((serial - 1) % PLUMB_LIVE_STAGE_RUNS);
     struct plumb_live_stage_run *r = NULL;
+    uint64_t why_off = e->failed && e->why ? why_of(run, e->why) : 0;
     bool fresh = at >= t->count;
     if (fresh && plumb_table_has_space(t)) {
         r = plumb_table_add(run, t); /* which then needs only the ledger's lock */
@@ -151,6 +161,8 @@ static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
     r->tid = e->tid;
     r->depth = e->depth;
     r->failed = e->failed;
+    r->within = e->within;
+    r->why_off = why_off;
     PLUMB_RELEASE(r->serial, serial);
     if (fresh)
         plumb_table_commit(t);

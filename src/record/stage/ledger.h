@@ -47,6 +47,8 @@ struct plumb_stage_entry {
     uint64_t device_within_ns;          /* the same of other nodes */
     uint64_t request;
     uint32_t tid, depth;
+    uint64_t within; /* as of plumb_stage_within() */
+    const char *why; /* of a failure; NULL: no reason was given */
     bool failed, stage, outermost;
     bool async;  /* it is an async span */
     bool tops;   /* no stage of the same request is around it */

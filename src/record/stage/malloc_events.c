@@ -401,7 +401,7 @@ static void begin(uint64_t bytes)
     sized.asked = !asked || asked == plumb_rt.pid;
     PLUMB_RELEASE(sized.told, 1);
     if (plumb_wanted())
-        plumb_control_open_later(sized.asked ? OPEN_AFTER_MS : OPEN_BELOW_AFTER_MS);
+        plumb_periodic_open_later(sized.asked ? OPEN_AFTER_MS : OPEN_BELOW_AFTER_MS);
 }
 
 bool plumb_sized_waits(void)

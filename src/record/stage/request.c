@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/text/ascii.h"
+#include "record/metrics/metrics.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
@@ -78,6 +80,19 @@ static void copy_metadata(struct plumb_live_section *s, const plumb_pair *pair)
     }
 }
 
+/* The caller's trace. A header that is empty or comes twice is not valid, and kept as such. */
+static void copy_traceparent(struct plumb_live_request *r, const plumb_pair *pair)
+{
+    bool found = false;
+    for (; pair && pair->key; pair++) {
+        if (!plumb_ascii_equal(pair->key, "traceparent"))
+            continue;
+        snprintf(r->traceparent, sizeof r->traceparent, "%s",
+                 found || !pair->value || !*pair->value ? "(twice or empty)" : pair->value);
+        found = true;
+    }
+}
+
 static uint64_t unix_now_ns(void)
 {
     return plumb_clock_gettime_ns(CLOCK_REALTIME);
@@ -105,6 +120,8 @@ static void end(struct plumb_in in, struct plumb_live_request *r, uint32_t scope
     r->failed = failed != 0;
     snprintf(r->why, sizeof r->why, "%s", failed && why ? why : "");
     PLUMB_RELEASE(r->end_ticks, plumb_ticks_from(in.th->clock));
+    plumb_request_ended(in, r->serial, plumb_clock_gettime_ns(CLOCK_MONOTONIC) - r->begin_mono_ns,
+                        failed);
 }
 
 /* A new entry, in a table that grows up to its bound and then begins again. */
@@ -143,6 +160,7 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
     char stamp[64];
     if (!plumb_wanted())
         return request;
+    plumb_request_metrics_make();
     /* Before the lock: the holder of libc's lock of local time may allocate, and so wait for
      * ours. */
     stamp_id(stamp, sizeof stamp, now_ns);
@@ -160,9 +178,12 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
     }
     r->begin_unix_ns = now_ns;
     r->tid = in.th->tid;
+    copy_traceparent(r, metadata);
     snprintf(r->id, sizeof r->id, "%s", id && *id ? id : stamp);
     r->scope = plumb_scope_open(in, with_rss ? PLUMB_SCOPE_RSS : 0, &rss);
+    r->begin_mono_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
     r->begin_ticks = plumb_ticks_from(in.th->clock);
+    plumb_request_began(in);
     in.th->request = in.run->h->ledger.requests;
     PLUMB_RELEASE(r->serial, in.th->request);
     s = section_at(in.run, in.th->request, true);

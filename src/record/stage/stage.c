@@ -165,6 +165,19 @@ static const struct plumb_stage_run *forget_innermost(struct plumb_thread *th)
     return s;
 }
 
+uint64_t plumb_stage_within(const struct plumb_thread *th)
+{
+    for (uint32_t i = th->stages; i-- > 0;) {
+        if (th->stage[i].flags & PLUMB_POINT_STAGE)
+            return th->stage[i].key + 1;
+    }
+    for (uint32_t i = th->path_depth; i-- > 0;) {
+        if (plumb_node_at(th->path[i])->flags & PLUMB_POINT_STAGE)
+            return plumb_key(th->group, th->path[i]) + 1;
+    }
+    return 0;
+}
+
 /* Returns whether the thread works below a stage of another thread. */
 bool plumb_stage_below_another(const struct plumb_thread *th)
 {
@@ -353,6 +366,8 @@ void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_sta
                                   .device_samples = s->device_samples,
                                   .device_within_ns = s->device_within_ns,
                                   .depth = th->stages,
+                                  .within = plumb_stage_within(th),
+                                  .why = s->why[0] ? s->why : NULL,
                                   .failed = s->mark == 1,
                                   .stage = (s->flags & PLUMB_POINT_STAGE) != 0,
                                   .outermost = plumb_stage_is_outermost(th, s->request),

@@ -38,6 +38,9 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
 plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags);
 /* Returns the open stage of `span`; NULL if it is not one. */
 struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span);
+/* Returns the key + 1 of the innermost open stage of the thread or, without one, of that of the
+ * adopted context; 0: there is none. */
+uint64_t plumb_stage_within(const struct plumb_thread *th);
 /* Inside enter: spans deeper than `depth` have been closed from outside. Removes the stages among
  * them; their hooks are kept for plumb_stages_unhook(). */
 void plumb_stages_closed(struct plumb_in in, uint32_t depth);

@@ -205,7 +205,7 @@ static void count_rest(struct plumb_run *run)
 
 void plumb_active_report(struct plumb_run *run, struct plumb_shape_times *out, double tick_ns)
 {
-    struct plumb_live_view s = {run->base, run->mapped, run->h};
+    struct plumb_live_view s = plumb_live_view_of(run->base, run->mapped);
     size_t room = 0;
     if (!run->active)
         return;

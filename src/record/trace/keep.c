@@ -97,7 +97,7 @@ bool plumb_keep_look(struct plumb_keep_watch *w, const struct plumb_keep_rules *
         if (plumb_trace_copy_slot(s, q, w->slots + 1, &slot))
             look_at_slot(&l, w, &slot);
     folded = PLUMB_ACQUIRE(live->folded);
-    if (plumb_trace_unfolded(s, live, q, &slot)) {
+    if (plumb_trace_unfolded(s, live, q, folded + 1, &slot)) {
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (PLUMB_LOAD(live->folding) == folded && PLUMB_LOAD(live->folded) == folded)
             look_at_slot(&l, w, &slot);

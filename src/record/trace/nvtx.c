@@ -53,6 +53,20 @@ void plumb_nvtx_warn(void)
         PLUMB_RELEASE(ranges, plumb_pages_map_private(SLOTS * sizeof *ranges, &wiped));
 }
 
+void plumb_nvtx_receipt(int32_t rank, int32_t local_rank)
+{
+    const char *visible = plumb_environment_get(plumb_environ(), "CUDA_VISIBLE_DEVICES");
+    /* A launcher gives each process all GPUs, of which the local rank picks one, or one GPU. */
+    bool picks = local_rank > 0 && (!visible || strchr(visible, ','));
+    char uuid[PLUMB_NVIDIA_UUID];
+    if (!plumb_nvtx_emits() || plumb_log_level() < PLUMB_LOG_INFO)
+        return;
+    plumb_nvidia_uuid(uuid, picks ? (uint32_t)local_rank : 0, visible, PLUMB_NVIDIA_PROC);
+    if (uuid[0])
+        plumb_log(PLUMB_LOG_INFO, "Worker %d CUDA device UUID: %s", (int)(rank > 0 ? rank : 0),
+                  uuid);
+}
+
 static nvtxEventAttributes_t attributes(uint32_t node, int64_t step)
 {
     nvtxEventAttributes_t range = {.version = NVTX_VERSION,
@@ -139,6 +153,12 @@ void plumb_nvtx_warn(void)
     if (plumb_rt.settings.nvtx != PLUMB_NVTX_OFF)
         plumb_say("plumb: PLUMB_NVTX does nothing: this libplumb was built without the nvtx3 "
                   "headers");
+}
+
+void plumb_nvtx_receipt(int32_t rank, int32_t local_rank)
+{
+    (void)rank;
+    (void)local_rank;
 }
 
 void plumb_nvtx_push(struct plumb_thread *th, uint32_t node)

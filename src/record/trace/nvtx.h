@@ -25,6 +25,9 @@ struct plumb_thread;
 bool plumb_nvtx_emits(void);
 /* When a run with PLUMB_NVTX opens, outside locks: reports if ranges are not available. */
 void plumb_nvtx_warn(void);
+/* Logs, at info, which GPU the process of a rank works on, if ranges are emitted and there is one.
+ * Without them no file is read. */
+void plumb_nvtx_receipt(int32_t rank, int32_t local_rank);
 /* Pushes the range of the thread's innermost span, of `node`, which has begun. */
 void plumb_nvtx_push(struct plumb_thread *th, uint32_t node);
 /* Pops the ranges of spans deeper than `depth`. */

@@ -1,5 +1,6 @@
 /* trace.c: the recording threads' part of the trace: copying a block before it is folded, or
- * counting its losses.
+ * counting its losses. The holder of the thread does it: the thread itself, unless blocks waited
+ * for a fold when a window was switched on.
  *
  * Invariants
  *   - A slot is complete before its number is released; `put` is advanced after that.
@@ -69,16 +70,42 @@ static void put_slot(struct plumb_thread *th, struct plumb_trace_slot *slot,
     PLUMB_RELEASE(q->put, q->put + 1);
 }
 
-static void put_block(struct plumb_in in, uint16_t flags)
+/* A block that is being folded. */
+struct block {
+    const uint64_t *words;
+    uint32_t n;
+};
+
+static struct block block_of(struct plumb_in in, uint64_t number)
+{
+    const struct plumb_thread *th = in.th;
+    /* A block before the newest ends with its first empty word, as every reader takes it. */
+    if (number != PLUMB_ACQUIRE(th->number))
+        return (struct block){plumb_ring_block(in, number), PLUMB_BLOCK_WORDS};
+    return (struct block){th->block, (uint32_t)(th->head - th->block)};
+}
+
+/* The adopted path when a block of a window began: that of the last fold, from the call tree. The
+ * thread, which may not be the caller, has gone on since. */
+static void path_of_tree(struct plumb_thread *th)
+{
+    uint32_t path[PLUMB_TRACE_PATH], n = 0, at = th->live->context.base_tree;
+    for (; at && at < th->tree_count && n < PLUMB_TRACE_PATH; at = th->tree[at].parent)
+        path[n++] = plumb_key_node(th->tree[at].key);
+    th->queue_path = n;
+    for (uint32_t i = 0; i < n; i++)
+        th->queue_paths[i] = path[n - 1 - i];
+}
+
+static void put_block(struct plumb_in in, uint64_t number, struct block block, uint16_t flags)
 {
     struct plumb_thread *th = in.th;
     const struct plumb_live_thread *live = th->live;
     struct plumb_trace_slot *slot = next_slot(in), head = {.flags = flags};
     uint32_t frames = live->context.depth;
-    uint64_t words = (uint64_t)(th->head - th->block);
     head.kind = PLUMB_SLOT_BLOCK;
-    head.block = th->block[1];
-    head.words = (uint16_t)words;
+    head.block = number;
+    head.words = (uint16_t)block.n;
     head.group = live->context.group;
     head.depth = frames;
     head.step = live->context.step;
@@ -90,7 +117,7 @@ static void put_block(struct plumb_in in, uint16_t flags)
     }
     copy_words((uint64_t *)(void *)slot->path, (const uint64_t *)(void *)th->queue_paths,
                (head.path_depth + 1u) / 2);
-    copy_words(slot->data, th->block, (uint32_t)words);
+    copy_words(slot->data, block.words, block.n);
     put_slot(th, slot, &head);
 }
 
@@ -113,14 +140,14 @@ static void put_gap(struct plumb_in in)
     put_slot(th, slot, &head);
 }
 
-static bool copy_block(struct plumb_in in)
+static bool copy_block(struct plumb_in in, uint64_t number)
 {
     struct plumb_thread *th = in.th;
     struct plumb_live_queue *q = th->queue;
     const struct plumb_live_trace *h = &in.run->h->trace;
     uint64_t used = q->put - PLUMB_ACQUIRE(q->taken), most = q->slots;
     uint16_t flags = q->left_out ? PLUMB_SLOT_RESUMES : 0;
-    if (th->head == th->block + PLUMB_BLOCK_HEAD)
+    if (block_of(in, number).n == PLUMB_BLOCK_HEAD || !PLUMB_LOAD(q->on))
         return true;
     if (!plumb_regions_want_block(in)) {
         q->left_out = 1;
@@ -129,7 +156,7 @@ static bool copy_block(struct plumb_in in)
     if (!q->slots)
         return false;
     if (h->mode == PLUMB_LIVE_TRACE_RING) {
-        put_block(in, flags);
+        put_block(in, number, block_of(in, number), flags);
         q->left_out = 0;
         return true;
     }
@@ -140,7 +167,7 @@ static bool copy_block(struct plumb_in in)
         put_gap(in);
         flags |= PLUMB_SLOT_RESUMES;
     }
-    put_block(in, flags);
+    put_block(in, number, block_of(in, number), flags);
     q->dropping = q->left_out = 0;
     return true;
 }
@@ -152,36 +179,84 @@ static void keep_path(struct plumb_thread *th)
     memcpy(th->queue_paths, th->path, th->path_depth * sizeof th->path[0]);
 }
 
-bool plumb_trace_copy(struct plumb_in in)
+bool plumb_trace_copy(struct plumb_in in, uint64_t number)
 {
-    bool copied = copy_block(in);
-    if (copied)
+    bool copied;
+    if (in.th->queue->window)
+        path_of_tree(in.th);
+    copied = copy_block(in, number);
+    if (copied && !in.th->queue->window)
         keep_path(in.th);
     return copied;
 }
 
-/* ---- Losses ---------------------------------------------------------------------------------- */
+/* ---- The end of a window --------------------------------------------------------------------- */
 
-void plumb_trace_count(struct plumb_in in)
+/* Copies the newest block up to its first empty word. Its thread may be appending to it. */
+static uint32_t copy_growing(uint64_t *to, const uint64_t *from)
+{
+    uint32_t n = PLUMB_BLOCK_HEAD;
+    to[0] = PLUMB_LOAD(from[0]);
+    to[1] = PLUMB_LOAD(from[1]);
+    while (n < PLUMB_BLOCK_WORDS) {
+        uint64_t word = PLUMB_ACQUIRE(from[n]);
+        uint32_t length = (word & 3) == PLUMB_REC_WIDE ? (uint32_t)(word >> 8) & 255 : 1;
+        if (!word || length < 1 || length > PLUMB_BLOCK_WORDS - n)
+            break;
+        to[n] = word;
+        for (uint32_t i = 1; i < length; i++)
+            to[n + i] = PLUMB_LOAD(from[n + i]);
+        n += length;
+    }
+    return n;
+}
+
+bool plumb_trace_queue_end(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
+    struct plumb_live_queue *q = th->queue;
+    uint64_t newest = PLUMB_ACQUIRE(th->number), first = th->live->folded + 1;
+    uint64_t need = newest - th->live->folded + (q->dropping != 0);
+    uint16_t flags = q->dropping || q->left_out ? PLUMB_SLOT_RESUMES : 0;
+    if (q->put - PLUMB_ACQUIRE(q->taken) + need > q->slots)
+        return false;
+    path_of_tree(th);
+    if (q->dropping)
+        put_gap(in);
+    for (uint64_t number = first; number <= newest; number++) {
+        uint64_t words[PLUMB_BLOCK_WORDS];
+        struct block block = {words, copy_growing(words, plumb_ring_block(in, number))};
+        put_block(in, number, block, number == first ? flags : PLUMB_SLOT_GOES_ON);
+    }
+    q->dropping = q->left_out = 0;
+    return true;
+}
+
+/* ---- Losses ---------------------------------------------------------------------------------- */
+
+void plumb_trace_count(struct plumb_in in, uint64_t number)
+{
+    struct plumb_thread *th = in.th;
+    struct block block = block_of(in, number);
     const struct plumb_live_thread *live = th->live;
-    struct plumb_live_view source = {in.run->base, in.run->mapped, in.run->h};
+    struct plumb_live_view source = plumb_live_view_of(in.run->base, in.run->mapped);
     struct plumb_trace_stack *stack = &th->losing.stack;
     plumb_trace_stack_open(stack, &source, live->context.group, th->queue_paths, th->queue_path);
     for (uint32_t d = 1; d <= live->context.depth; d++)
         plumb_trace_stack_push(stack, live->frames[d].key, live->frames[d].begin_ticks);
-    plumb_trace_drops_count(&th->losing.drops, stack, th->block, (uint32_t)(th->head - th->block));
-    keep_path(th);
+    stack->from_ticks = th->queue->from_ticks;
+    plumb_trace_drops_count(&th->losing.drops, stack, block.words, block.n);
+    if (!th->queue->window)
+        keep_path(th);
 }
 
 /* Adds this block to the gap, in the copy that is not in use. */
-static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *drops)
+static void gap_grow(struct plumb_in in, uint64_t number, const struct plumb_trace_drops *drops)
 {
-    struct plumb_live_queue *q = th->queue;
+    const uint64_t *words = block_of(in, number).words;
+    struct plumb_live_queue *q = in.th->queue;
     const struct plumb_trace_gap *old = gap_now(q);
     struct plumb_trace_gap *g = &q->gap[old == &q->gap[0]];
-    uint64_t number = th->block[1];
     g->through_block = 0;
     plumb_order();
     g->from_block = 0;
@@ -194,8 +269,8 @@ static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *dr
         g->count = old->count;
         memcpy(g->nodes, old->nodes, old->count * sizeof g->nodes[0]);
     }
-    plumb_trace_gap_add(g, drops, number, th->block[0],
-                        th->base + plumb_record_ticks(th->block[PLUMB_BLOCK_HEAD]));
+    plumb_trace_gap_add(g, drops, number, words[0],
+                        words[0] + plumb_record_ticks(words[PLUMB_BLOCK_HEAD]));
     plumb_order();
     PLUMB_STORE(g->through_block, number);
     plumb_order();
@@ -205,13 +280,13 @@ static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *dr
 _Static_assert((int)PLUMB_TRACE_LOG >= (int)PLUMB_BLOCK_WORDS,
                "a block may end runs of as many keys");
 
-void plumb_trace_log(struct plumb_in in)
+void plumb_trace_log(struct plumb_in in, uint64_t number)
 {
     struct plumb_thread *th = in.th;
     const struct plumb_trace_drops *drops = &th->losing.drops;
     struct plumb_live_queue *q = th->queue;
     uint32_t n = 0;
-    gap_grow(th, drops);
+    gap_grow(in, number, drops);
     for (uint32_t i = 0; i < drops->count && n < PLUMB_TRACE_LOG; i++) {
         struct plumb_live_state *st =
             plumb_state_first_use(in, drops->key[i].key, PLUMB_CHANNEL_SPAN);
@@ -224,7 +299,7 @@ void plumb_trace_log(struct plumb_in in)
     q->log.dropped_spans = q->dropped_spans + drops->spans;
     q->log.dropped_blocks = q->dropped_blocks + 1;
     plumb_order();
-    PLUMB_STORE(q->log.block, th->block[1]);
+    PLUMB_STORE(q->log.block, number);
     plumb_order();
 }
 
@@ -266,27 +341,57 @@ static void carve_slots(struct plumb_run *run, struct plumb_live_queue *q)
 
 void plumb_trace_name(struct plumb_thread *th)
 {
-    if (th->queue)
-        prctl(PR_GET_NAME, th->queue->name);
+    struct plumb_live_queue *q = PLUMB_LOAD(th->queue);
+    if (q)
+        prctl(PR_GET_NAME, q->name);
+}
+
+/* Under the lock. */
+static struct plumb_live_queue *queue_of(struct plumb_in in)
+{
+    struct plumb_live_thread *live = in.th->live;
+    if (!live->queue_off) {
+        uint64_t off = plumb_carve(in.run, sizeof(struct plumb_live_queue));
+        if (!off)
+            return NULL;
+        carve_slots(in.run, PLUMB_AT(in.run, struct plumb_live_queue, off));
+        PLUMB_RELEASE(live->queue_off, off);
+    }
+    return PLUMB_AT(in.run, struct plumb_live_queue, live->queue_off);
 }
 
 void plumb_trace_attach(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
+    const struct plumb_live_trace *t = &in.run->h->trace;
     struct plumb_live_queue *q;
-    th->queue = NULL;
-    if (in.run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
+    PLUMB_STORE(th->queue, NULL);
+    if (!PLUMB_ACQUIRE(t->on) || !(q = queue_of(in)))
         return;
-    if (!th->live->queue_off) {
-        uint64_t off = plumb_carve(in.run, sizeof *q);
-        if (!off)
-            return;
-        carve_slots(in.run, PLUMB_AT(in.run, struct plumb_live_queue, off));
-        PLUMB_RELEASE(th->live->queue_off, off);
-    }
-    th->queue = PLUMB_AT(in.run, struct plumb_live_queue, th->live->queue_off);
+    if (t->window && q->window != t->window)
+        plumb_trace_queue_begin(q, t->window, 0);
+    PLUMB_STORE(q->on, 1);
+    PLUMB_STORE(th->queue, q);
     th->queue_path = 0;
     plumb_trace_name(th);
+}
+
+bool plumb_trace_prepare(struct plumb_in in)
+{
+    return queue_of(in) != NULL;
+}
+
+void plumb_trace_queue_begin(struct plumb_live_queue *q, uint32_t window, uint64_t from_ticks)
+{
+    PLUMB_STORE(q->on, 0);
+    q->dropped_before = q->dropped_spans;
+    q->put = q->taken = 0;
+    q->dropping = q->left_out = 0;
+    q->sequence = 0;
+    q->gap[0].through_block = q->gap[1].through_block = 0;
+    q->state[0].batch = q->state[1].batch = 0;
+    q->from_ticks = from_ticks;
+    PLUMB_RELEASE(q->window, window);
 }
 
 /* ---- What only a trace shows ----------------------------------------------------------------- */
@@ -345,30 +450,40 @@ static uint64_t text_or_none(struct plumb_run *run, const char *text)
     return text[0] ? plumb_carve_text(run, text) : 0;
 }
 
+void plumb_trace_zero(struct plumb_run *run)
+{
+    struct plumb_live_trace *t = &run->h->trace;
+    uint64_t raw = plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW) - run->h->start.raw_ns;
+    t->zero_boottime_ns = plumb_clock_gettime_ns(CLOCK_BOOTTIME) - raw;
+    t->zero_monotonic_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - raw;
+    t->zero_realtime_ns = run->h->start.unix_ns;
+}
+
+uint32_t plumb_trace_contents(void)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
+    return (s->trace_shapes ? PLUMB_TRACE_HAS_SHAPES : 0) |
+           (s->trace_memory ? PLUMB_TRACE_HAS_MEMORY : 0) |
+           (s->trace_flops ? PLUMB_TRACE_HAS_FLOPS : 0) |
+           (s->trace_stack ? PLUMB_TRACE_HAS_STACK : 0);
+}
+
 void plumb_trace_begin(struct plumb_run *run)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
     struct plumb_live_trace *t = &run->h->trace;
-    const struct plumb_anchor *start = &run->h->start;
-    uint64_t raw;
     if ((!s->trace && !s->regions[0] && !s->trace_nodes[0]) ||
         run->h->regions.selection == PLUMB_SELECT_NOTHING)
         return;
     t->max_bytes = s->trace_max_bytes;
-    t->what = (s->trace_shapes ? PLUMB_TRACE_HAS_SHAPES : 0) |
-              (s->trace_memory ? PLUMB_TRACE_HAS_MEMORY : 0) |
-              (s->trace_flops ? PLUMB_TRACE_HAS_FLOPS : 0) |
-              (s->trace_stack ? PLUMB_TRACE_HAS_STACK : 0) |
-              (s->trace || s->regions[0] ? 0 : PLUMB_TRACE_ONLY_NODES);
-    raw = plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW) - start->raw_ns;
-    t->zero_boottime_ns = plumb_clock_gettime_ns(CLOCK_BOOTTIME) - raw;
-    t->zero_monotonic_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - raw;
-    t->zero_realtime_ns = start->unix_ns;
+    t->what = plumb_trace_contents() | (s->trace || s->regions[0] ? 0 : PLUMB_TRACE_ONLY_NODES);
+    plumb_trace_zero(run);
     t->steps_off = text_or_none(run, s->trace_steps);
     t->regions_off = text_or_none(run, s->regions);
     t->nodes_off = text_or_none(run, s->trace_nodes);
     if (!run->in_file)
         return; /* no directory: no file */
     plumb_active_open(run, s->trace_steps);
+    t->on = 1;
     t->mode = s->trace_mode == PLUMB_TRACE_RING ? PLUMB_LIVE_TRACE_RING : PLUMB_LIVE_TRACE_STOP;
 }

@@ -11,13 +11,13 @@
 /* ---- Of a thread, inside the runtime ----------------------------------------------------------
  */
 
-/* Before a fold: copies the block to the thread's queue. Returns false if the queue is full. Some
- * 50 ns, no system call; the block is in the cache. */
-bool plumb_trace_copy(struct plumb_in in);
+/* Before a fold: copies block `number` to the thread's queue. Returns false if the queue is full.
+ * Some 50 ns, no system call; the block is in the cache. */
+bool plumb_trace_copy(struct plumb_in in, uint64_t number);
 /* The three steps of losing a block: counting its spans, before the fold; logging the counts,
  * before the end of the fold is stored; and adding them, after it. */
-void plumb_trace_count(struct plumb_in in);
-void plumb_trace_log(struct plumb_in in);
+void plumb_trace_count(struct plumb_in in, uint64_t number);
+void plumb_trace_log(struct plumb_in in, uint64_t number);
 void plumb_trace_apply(struct plumb_in in);
 
 /* Gives a thread block that is being attached its queue, if the run is traced. Under the lock. The
@@ -25,15 +25,28 @@ void plumb_trace_apply(struct plumb_in in);
 void plumb_trace_attach(struct plumb_in in);
 void plumb_trace_name(struct plumb_thread *th);
 
+/* ---- A thread in a window, for switch.h ------------------------------------------------------ */
+
+/* Makes the thread's queue, if it has none; under the lock. Returns false if the mapping is full.
+ */
+bool plumb_trace_prepare(struct plumb_in in);
+/* Empties a queue that is not fed, for a window that begins on its thread at `from_ticks`; 0: with
+ * the thread. The caller holds the thread. */
+void plumb_trace_queue_begin(struct plumb_live_queue *q, uint32_t window, uint64_t from_ticks);
+/* Ends a window on a thread: its blocks that were not folded become slots, with the newest as far
+ * as it is written. The caller holds the thread. Returns false if they do not fit; then nothing has
+ * changed. */
+bool plumb_trace_queue_end(struct plumb_in in);
+
 /* Returns whether records for the trace alone are made: instants, counters, flows. */
 static inline bool plumb_traced(const struct plumb_thread *th)
 {
-    return th->queue != NULL;
+    return PLUMB_LOAD(th->queue) != NULL;
 }
 /* Returns whether the trace includes `what` (enum plumb_live_trace_what). */
 static inline bool plumb_traces(struct plumb_in in, uint32_t what)
 {
-    return in.th->queue && in.run->h->trace.what & what;
+    return plumb_traced(in.th) && in.run->h->trace.what & what;
 }
 
 /* Inside enter, before a span begins: records the address of the call and the return addresses that
@@ -69,6 +82,10 @@ uint32_t plumb_trace_modules(struct plumb_trace_file *f, uint32_t told);
 /* Sets up the trace in a new mapping, from the settings; under the lock. Without a directory there
  * is no trace. */
 void plumb_trace_begin(struct plumb_run *run);
+/* Its parts: the zero of the trace's times on the kernel's clocks, and the optional contents that
+ * the settings ask for. */
+void plumb_trace_zero(struct plumb_run *run);
+uint32_t plumb_trace_contents(void);
 
 /* log.c: lines of the log, without locks. */
 void plumb_trace_log_start(const struct plumb_run *run);
@@ -76,9 +93,14 @@ void plumb_trace_log_stop(const struct plumb_run *run);
 
 /* Under life_lock: starts the writer, a thread that blocks all signals. */
 void plumb_trace_writer_start(struct plumb_run *run);
+/* The same for a window: makes its file, sets the mode of the trace, starts the writer. After an
+ * error there is neither. */
+int plumb_trace_writer_window(struct plumb_run *run, plumb_error *err);
 /* After recording has ended: writes the rest, ends the file, and counts the spans that are not in
- * it. */
-void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end);
+ * it. `settle`: the run goes on; called instead of plumb_trace_settle() when the trace has ended
+ * early. */
+void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end,
+                             void (*settle)(struct plumb_run *run));
 void plumb_trace_writer_forget(void); /* in the child of a fork */
 /* Before that, for plumb_give_back(): unmaps the memory of the parent's writer. */
 void plumb_trace_writer_give_back(void);

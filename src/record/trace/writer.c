@@ -84,9 +84,18 @@ static void end_trace(struct writer *w, enum plumb_live_trace_end why, int error
     PLUMB_RELEASE(t->ended, why);
 }
 
+static const char *name_of(const struct writer *w)
+{
+    uint64_t off = w->run->h->trace.path_off;
+    return off ? PLUMB_AT(w->run, const char, off + sizeof(struct plumb_live_text))
+               : PLUMB_TRACE_FILE;
+}
+
+/* The caller of a window may have named a path. */
 static void trace_path(const struct writer *w, char *out, size_t size)
 {
-    snprintf(out, size, "%s/%s", w->run->dir, PLUMB_TRACE_FILE);
+    const char *name = name_of(w);
+    snprintf(out, size, "%s%s%s", *name == '/' ? "" : w->run->dir, *name == '/' ? "" : "/", name);
 }
 
 static int make_file(struct writer *w)
@@ -95,6 +104,13 @@ static int make_file(struct writer *w)
     trace_path(w, path, sizeof path);
     w->fd = plumb_new_file(path, O_WRONLY, 0600);
     return w->fd < 0 ? errno : 0;
+}
+
+static void remove_file(const struct writer *w)
+{
+    char path[1200];
+    trace_path(w, path, sizeof path);
+    unlink(path);
 }
 
 /* Returns 0 or an errno. */
@@ -266,7 +282,7 @@ static int open_live(struct writer *w, bool continues)
     memset(t, 0, sizeof *t);
     t->file.out.base = buffer ? buffer : plumb_pages_map(PLUMB_TRACE_BUFFER);
     t->file.out.size = PLUMB_TRACE_BUFFER;
-    t->file.source = (struct plumb_live_view){w->run->base, w->run->mapped, w->run->h};
+    t->file.source = plumb_live_view_of(w->run->base, w->run->mapped);
     t->file.write = write_bytes;
     t->file.arg = w;
     t->file.bytes = bytes;
@@ -278,15 +294,16 @@ static int open_live(struct writer *w, bool continues)
 static void open_parts(struct writer *w)
 {
     plumb_error err = {0, ""};
-    bool takes = trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP;
-    int rc = plumb_trace_parts_open(&w->parts, &w->live, takes ? w->run->dir : NULL, true, &err);
+    bool takes = trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP, window = trace_of(w)->window;
+    int rc = plumb_trace_parts_open(&w->parts, &w->live, takes && !window ? w->run->dir : NULL,
+                                    true, &err);
     if (rc == PLUMB_ERR_ARG)
         plumb_say("plumb: PLUMB_TRACE_STEPS: %s; the trace has every step", err.message);
     else if (rc < 0)
         plumb_say("plumb: %s", err.message);
     if (!takes && trace_of(w)->nodes_off)
         plumb_say("plumb: PLUMB_TRACE_NODES does nothing with PLUMB_TRACE_MODE=ring");
-    else if (takes && strcmp(plumb_rt.settings.trace_nodes, "*") == 0)
+    else if (takes && !window && strcmp(plumb_rt.settings.trace_nodes, "*") == 0)
         plumb_say("plumb: PLUMB_TRACE_NODES=*: a trace for each of up to %d nodes, each with all "
                   "that runs inside: expect large files",
                   (int)PLUMB_NODE_FILES);
@@ -320,7 +337,7 @@ static int make_writer(struct writer *w)
     if (open_live(w, false) < 0)
         return ENOMEM;
     open_parts(w);
-    if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP && (code = make_file(w)) != 0)
+    if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP && w->fd < 0 && (code = make_file(w)) != 0)
         return code;
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
         plumb_trace_file_head(&w->live.file);
@@ -338,19 +355,58 @@ static int make_writer(struct writer *w)
     return 0;
 }
 
+static void prepare(struct writer *w, struct plumb_run *run)
+{
+    uint64_t max = run->h->trace.max_bytes, tail = max / 16;
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+    w->run = run;
+    w->ring.run = run;
+    w->ring.live = &w->live;
+    w->limit = max - (tail < TAIL_MAX ? tail : TAIL_MAX);
+}
+
+static void release(struct writer *w)
+{
+    close_parts(w, false);
+    if (w->fd >= 0)
+        close(w->fd);
+    plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);
+    plumb_trace_live_fini(&w->live);
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+}
+
+int plumb_trace_writer_window(struct plumb_run *run, plumb_error *err)
+{
+    struct writer *w = &writer;
+    int code;
+    prepare(w, run);
+    code = make_file(w);
+    if (code == 0) {
+        /* A kill after this finds a trace to complete. */
+        PLUMB_RELEASE(trace_of(w)->mode, PLUMB_LIVE_TRACE_STOP);
+        code = make_writer(w);
+        if (code == 0)
+            return PLUMB_OK;
+        PLUMB_RELEASE(trace_of(w)->mode, PLUMB_LIVE_TRACE_NONE);
+        remove_file(w);
+    }
+    plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", name_of(w),
+               code == EEXIST ? "there is a file already" : strerror(code));
+    release(w);
+    return PLUMB_ERR_IO;
+}
+
 void plumb_trace_writer_start(struct plumb_run *run)
 {
     struct writer *w = &writer;
-    uint64_t max = run->h->trace.max_bytes, tail = max / 16;
     int code;
     memset(w, 0, sizeof *w);
     w->fd = -1;
     if (run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
         return;
-    w->run = run;
-    w->ring.run = run;
-    w->ring.live = &w->live;
-    w->limit = max - (tail < TAIL_MAX ? tail : TAIL_MAX);
+    prepare(w, run);
     if (!plumb_helper_is_me()) {
         end_trace(w, PLUMB_TRACE_NO_FILE, ENOTSUP);
         plumb_say("plumb: no trace is written without plumb's thread: %s", plumb_helper_cure());
@@ -390,10 +446,9 @@ static void take_back(struct writer *w)
 static void write_tail(struct writer *w)
 {
     struct plumb_trace_file *f = &w->live.file;
-    uint32_t threads = 0;
     plumb_trace_modules(f, trace_of(w)->ended ? 0 : w->modules);
     plumb_trace_file_fact(f, "plumb.trace_end", plumb_trace_end_text(f->source.h));
-    plumb_trace_file_fact_u64(f, "plumb.dropped", plumb_trace_lost(&f->source, &threads));
+    plumb_trace_file_fact_u64(f, "plumb.dropped", plumb_trace_lost_here(&f->source));
     plumb_trace_file_losses(f);
     plumb_trace_file_flush(f);
     trace_of(w)->file_bytes = f->bytes;
@@ -417,8 +472,8 @@ static void log_late_stacks(struct writer *w)
 static void warn_no_steps(struct writer *w)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
-    if (!s->trace_steps[0] || s->regions[0] || s->trace_nodes[0] || trace_of(w)->file_spans ||
-        trace_of(w)->ended)
+    if (trace_of(w)->window || !s->trace_steps[0] || s->regions[0] || s->trace_nodes[0] ||
+        trace_of(w)->file_spans || trace_of(w)->ended)
         return;
     plumb_lock();
     plumb_run_note(w->run, "PLUMB_TRACE_STEPS: no span ran in the steps %s, so the trace has none",
@@ -426,7 +481,8 @@ static void warn_no_steps(struct writer *w)
     plumb_unlock();
 }
 
-void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end)
+void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end,
+                             void (*settle)(struct plumb_run *run))
 {
     struct writer *w = &writer;
     int code;
@@ -444,20 +500,17 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
         w->limit = trace_of(w)->max_bytes;
         if (trace_of(w)->ended)
             take_back(w);
-        plumb_trace_settle(&w->live.file.source);
+        if (!settle)
+            plumb_trace_settle(&w->live.file.source);
+        else if (trace_of(w)->ended)
+            settle(run);
         if (trace_of(w)->ended)
             plumb_trace_live_finish(&w->live);
         write_tail(w);
     }
     warn_no_steps(w);
     log_late_stacks(w);
-    close_parts(w, false);
-    if (w->fd >= 0)
-        close(w->fd);
-    plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);
-    plumb_trace_live_fini(&w->live);
-    memset(w, 0, sizeof *w);
-    w->fd = -1;
+    release(w);
 }
 
 void plumb_trace_writer_forget(void)

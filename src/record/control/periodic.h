@@ -1,0 +1,20 @@
+/* periodic.h: the periodic work of the helper while a run is open, and the signals that end a run.
+ */
+#ifndef PLUMB_RECORD_CONTROL_PERIODIC_H
+#define PLUMB_RECORD_CONTROL_PERIODIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct plumb_run;
+
+/* Does the work that is due, on the helper. Returns ns until the next, UINT64_MAX: never. */
+uint64_t plumb_periodic_turn(void);
+/* A run is open. `early`: the program may not have set its handlers yet. */
+void plumb_periodic_start(struct plumb_run *run, bool early);
+void plumb_periodic_stop(void);
+/* Returns whether a signal ends the run: a thread waits in our handler. */
+bool plumb_periodic_was_signalled(void);
+void plumb_periodic_forget(void); /* in the child of a fork: the run is the parent's */
+
+#endif
