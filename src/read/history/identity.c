@@ -10,6 +10,7 @@
 
 #include "codec/json_fields.h"
 #include "read/history/canonical.h"
+#include "read/json/scan.h"
 
 typedef const struct plumb_json_value *json;
 
@@ -19,7 +20,7 @@ static void put_canonical(struct plumb_buf *out, const struct plumb_buf *text)
     struct plumb_json_tree tree;
     plumb_error err;
     if (text->failed ||
-        plumb_json_tree_read(&tree, text->data, text->len, 0, "profile", &err) < 0) {
+        plumb_json_tree_read(&tree, text->data, text->len, PLUMB_JSON_NAN, "profile", &err) < 0) {
         out->failed = true;
         return;
     }

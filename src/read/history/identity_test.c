@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "read/history/identity.h"
+#include "read/json/scan.h"
 
 #if defined(PLUMB_HISTORY)
 
@@ -41,7 +42,7 @@ static void written(char *out, size_t size, writer write, const char *json)
     struct plumb_json_tree tree;
     struct plumb_buf text = {0};
     plumb_error err = {0, ""};
-    if (plumb_json_tree_read(&tree, json, strlen(json), 0, "test", &err) < 0)
+    if (plumb_json_tree_read(&tree, json, strlen(json), PLUMB_JSON_NAN, "test", &err) < 0)
         fail_msg("%s", err.message);
     write(&text, tree.root);
     assert_false(text.failed);
@@ -206,9 +207,19 @@ static void a_recipe_of_a_result_has_no_resolved_values(void **state)
                               "\"model\":{\"b\":1}}");
 }
 
+/* Python writes and reads them. */
+static void a_recipe_may_have_numbers_that_are_not_finite(void **state)
+{
+    char text[4096];
+    (void)state;
+    written(text, sizeof text, plumb_recipe_canonical, "{\"b\": [NaN, -Infinity], \"a\": 1.0}");
+    assert_string_equal(text, "{\"a\":1,\"b\":[NaN,-Infinity]}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_recipe_may_have_numbers_that_are_not_finite),
         cmocka_unit_test(the_hash_is_sha_256),
         cmocka_unit_test(a_machine_with_two_gpus_has_the_id_of_the_original),
         cmocka_unit_test(devices_that_are_not_listed_are_padded),

@@ -96,13 +96,30 @@ static int measure_all(struct measured *out, const struct plumb_timing *t,
 /* ---- Writing
  * ---------------------------------------------------------------------------------- */
 
-/* `decimals` as Python's round(); NaN: null. */
+/* The decimals of the original, and more where these would leave less than three digits: it was
+ * made for minutes, and a stage of a program in C may take microseconds. */
+static int decimals_of(double value, int decimals)
+{
+    double size = fabs(value) * pow(10, decimals);
+    while (size > 0 && size < 100 && decimals < 12) {
+        size *= 10;
+        decimals++;
+    }
+    return decimals;
+}
+
+/* Rounded as by Python's round(); NaN: null. */
 static void put_rounded(struct plumb_json *j, const char *key, double value, int decimals)
 {
     if (isnan(value))
         plumb_put_null(j, key);
     else
         plumb_put_rounded(j, key, value, decimals);
+}
+
+static void put_time(struct plumb_json *j, const char *key, double seconds)
+{
+    put_rounded(j, key, seconds, decimals_of(seconds, 3));
 }
 
 static double mean_of(const struct measured *m, int64_t n, int component)
@@ -129,22 +146,22 @@ static void put_times(struct plumb_json *j, const struct measured *m,
                       : 1;
     for (int64_t i = 0; i < c->runs; i++)
         peak = isnan(peak) || m[i].peak_mb > peak ? m[i].peak_mb : peak;
-    put_rounded(j, "avg_generation_time_s", average, 3);
+    put_time(j, "avg_generation_time_s", average);
     plumb_put_array(j, "individual_times_s");
     for (int64_t i = 0; i < c->runs; i++)
-        plumb_json_fixed(j, m[i].time_s, 3);
+        plumb_json_fixed(j, m[i].time_s, decimals_of(m[i].time_s, 3));
     plumb_json_array_end(j);
     put_rounded(j, "throughput_fps", average > 0 ? work / average : NAN, 3);
-    put_rounded(j, "max_peak_memory_mb", peak, 1);
+    put_rounded(j, "max_peak_memory_mb", peak, decimals_of(peak, 1));
     plumb_put_array(j, "individual_peak_memories_mb");
     for (int64_t i = 0; i < c->runs; i++)
         if (isnan(m[i].peak_mb))
             plumb_json_null(j);
         else
-            plumb_json_fixed(j, m[i].peak_mb, 1);
+            plumb_json_fixed(j, m[i].peak_mb, decimals_of(m[i].peak_mb, 1));
     plumb_json_array_end(j);
     for (int i = 0; i < COMPONENTS; i++)
-        put_rounded(j, components[i], mean_of(m, c->runs, i), 3);
+        put_time(j, components[i], mean_of(m, c->runs, i));
 }
 
 /* A value of the configuration, as canonical JSON; a NULL value is left out. */

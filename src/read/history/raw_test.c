@@ -249,6 +249,30 @@ static void a_record_has_the_figures_of_the_original(void **state)
     plumb_json_tree_fini(&t);
 }
 
+static void short_times_keep_three_digits(void **state)
+{
+    struct run r;
+    struct plumb_json_tree t;
+    struct plumb_buf remarks = {0};
+    plumb_error err = {0, ""};
+    (void)state;
+    make_run(&r);
+    for (int i = 0; i < REQUESTS; i++) {
+        r.requests[i].wall_ns = 412345;
+        r.stages[i][0].total_ns = 1234;
+        r.use[i].peak_allocated = 4096;
+    }
+    assert_int_equal(record(&t, &r, "{\"benchmark_id\": \"b\"}", &remarks, &err), PLUMB_OK);
+    assert_float_equal(number(&t, "avg_generation_time_s"), 0.000412, 1e-12);
+    assert_float_equal(
+        plumb_json_as_real(plumb_json_at(plumb_json_get(t.root, "individual_times_s"), 0)),
+        0.000412, 1e-12);
+    assert_float_equal(number(&t, "throughput_fps"), 2425.154, 1e-9);
+    assert_float_equal(number(&t, "max_peak_memory_mb"), 0.00391, 1e-12);
+    plumb_json_tree_fini(&t);
+    plumb_buf_fini(&remarks);
+}
+
 static void a_record_without_frames_and_limits_has_the_defaults(void **state)
 {
     struct run r;
@@ -288,6 +312,7 @@ int main(void)
         cmocka_unit_test(limits_are_chosen_by_the_device_then_by_default),
         cmocka_unit_test(a_tag_beats_the_class),
         cmocka_unit_test(a_record_has_the_figures_of_the_original),
+        cmocka_unit_test(short_times_keep_three_digits),
         cmocka_unit_test(a_record_without_frames_and_limits_has_the_defaults),
         cmocka_unit_test(too_few_requests_are_named),
     };

@@ -41,26 +41,39 @@ const plumb_metric *plumb_result_find(const plumb_result *r, const char *name)
     return NULL;
 }
 
+const plumb_metric *plumb_result_find_near(const plumb_result *r, const char *name, size_t near)
+{
+    if (near < r->metric_count && strcmp(r->metrics[near].name, name) == 0)
+        return &r->metrics[near];
+    return plumb_result_find(r, name);
+}
+
+plumb_metric *plumb_result_append(struct plumb_result_list *l, struct plumb_result_item *item,
+                                  const char *name, const char *unit, double value)
+{
+    plumb_metric *m = plumb_arena_grow(&l->arena, (plumb_metric *)item->r.metrics,
+                                       &item->metric_cap, item->r.metric_count + 1, sizeof *m);
+    if (!m)
+        return NULL;
+    item->r.metrics = m;
+    m += item->r.metric_count;
+    memset(m, 0, sizeof *m);
+    m->name = plumb_arena_strdup(&l->arena, name);
+    m->unit = plumb_arena_strdup(&l->arena, unit);
+    if (!m->name || !m->unit)
+        return NULL;
+    plumb_metric_default(m);
+    m->value = value;
+    item->r.metric_count++;
+    return m;
+}
+
 plumb_metric *plumb_result_metric(struct plumb_result_list *l, struct plumb_result_item *item,
                                   const char *name, const char *unit, double value)
 {
-    plumb_metric *metrics = (plumb_metric *)item->r.metrics;
     plumb_metric *known = (plumb_metric *)plumb_result_find(&item->r, name);
-    if (!known) {
-        metrics = plumb_arena_grow(&l->arena, metrics, &item->metric_cap, item->r.metric_count + 1,
-                                   sizeof *metrics);
-        if (!metrics)
-            return NULL;
-        item->r.metrics = metrics;
-        known = &metrics[item->r.metric_count];
-        memset(known, 0, sizeof *known);
-        known->name = plumb_arena_strdup(&l->arena, name);
-        known->unit = plumb_arena_strdup(&l->arena, unit);
-        if (!known->name || !known->unit)
-            return NULL;
-        plumb_metric_default(known);
-        item->r.metric_count++;
-    }
+    if (!known)
+        return plumb_result_append(l, item, name, unit, value);
     known->value = value;
     return known;
 }

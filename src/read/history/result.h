@@ -39,6 +39,12 @@ plumb_metric *plumb_result_metric(struct plumb_result_list *l, struct plumb_resu
                                   const char *name, const char *unit, double value);
 /* Returns the metric, or NULL. */
 const plumb_metric *plumb_result_find(const plumb_result *r, const char *name);
+/* The same, looking first at place `near`, where it mostly is: results of one benchmark have their
+ * metrics in one order. */
+const plumb_metric *plumb_result_find_near(const plumb_result *r, const char *name, size_t near);
+/* Adds a metric whose name the result does not have yet, without looking for it. */
+plumb_metric *plumb_result_append(struct plumb_result_list *l, struct plumb_result_item *item,
+                                  const char *name, const char *unit, double value);
 /* Orders results by time; those of one time stay in their order. */
 void plumb_result_sort(struct plumb_result_list *l);
 

@@ -274,9 +274,10 @@ static void complete(struct plumb_taking *t, struct plumb_result_item *item)
 }
 
 int plumb_results_take(struct plumb_result_list *out, const char *path,
-                       const plumb_results_options *options, plumb_error *err)
+                       const plumb_results_options *options, plumb_take_more more, plumb_error *err)
 {
-    struct plumb_taking t = {.list = out, .options = options, .path = path, .first = out->count};
+    struct plumb_taking t = {
+        .list = out, .options = options, .path = path, .more = more, .first = out->count};
     struct plumb_json_tree config = {NULL, NULL, {NULL, false}};
     struct plumb_buf text = {0};
     int rc = plumb_store_is_built(err);

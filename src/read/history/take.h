@@ -3,9 +3,14 @@
 #ifndef PLUMB_READ_HISTORY_TAKE_H
 #define PLUMB_READ_HISTORY_TAKE_H
 
+#include "model/timing.h"
 #include "read/history/result.h"
 #include "read/history/run_source.h"
 #include "read/json/tree.h"
+
+/* Adds further metrics of a run to its result. */
+typedef void (*plumb_take_more)(struct plumb_result_list *list, struct plumb_result_item *item,
+                                const struct plumb_timing *timing);
 
 /* The state that a reader works with. */
 struct plumb_taking {
@@ -14,14 +19,16 @@ struct plumb_taking {
     struct plumb_run_origin origin;
     const char *path;                      /* what the user named */
     const struct plumb_json_value *config; /* of the benchmark; NULL: none */
+    plumb_take_more more;                  /* for runs; NULL: none */
     size_t first;                          /* of its results in `list` */
     uint64_t file_ns;                      /* when the file was last changed, Unix time */
 };
 
 /* Appends the results at `path` to `out`, which the caller has made and ends, and orders all by
- * time. The errors of plumb_results_open(). */
+ * time. `more` (NULL: none) is called for each run. The errors of plumb_results_open(). */
 int plumb_results_take(struct plumb_result_list *out, const char *path,
-                       const plumb_results_options *options, plumb_error *err);
+                       const plumb_results_options *options, plumb_take_more more,
+                       plumb_error *err);
 
 /* ---- Readers: each adds results, or fails
  * ----------------------------------------------------- */
@@ -34,6 +41,10 @@ int plumb_take_run(struct plumb_taking *t, const char *path, plumb_error *err);
 /* `path`: a folder with benchmarks.json and a folder for each machine. */
 int plumb_take_asv(struct plumb_taking *t, const char *path, plumb_error *err);
 bool plumb_take_is_asv(const char *path);
+/* One file of it. `root`: of the file, which messages call `path`; `benchmarks`: of
+ * benchmarks.json. */
+void plumb_take_asv_file(struct plumb_taking *t, const struct plumb_json_value *benchmarks,
+                         const struct plumb_json_value *root, const char *path);
 
 /* ---- For readers
  * ------------------------------------------------------------------------------ */

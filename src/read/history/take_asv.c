@@ -191,27 +191,31 @@ static void put_facts(struct file *f)
     plumb_buf_str(&f->software, "}}");
 }
 
+void plumb_take_asv_file(struct plumb_taking *t, json benchmarks, json root, const char *path)
+{
+    struct file f = {.t = t, .benchmarks = benchmarks, .root = root, .path = path};
+    json results = plumb_json_get(root, "results");
+    if (!plumb_json_is(results, PLUMB_JSON_IS_OBJECT)) {
+        plumb_buf_printf(&t->list->remarks, "left out: '%s' has no results\n", path);
+        return;
+    }
+    put_facts(&f);
+    for (size_t i = 0; i < results->count && !f.hardware.failed && !f.software.failed; i++)
+        take_benchmark(&f, plumb_json_at(results, i));
+    t->list->arena.failed |= f.hardware.failed || f.software.failed;
+    plumb_buf_fini(&f.hardware);
+    plumb_buf_fini(&f.software);
+}
+
 static void take_file(struct plumb_taking *t, json benchmarks, const char *path)
 {
-    struct file f = {.t = t, .benchmarks = benchmarks, .path = path};
     struct plumb_json_tree tree;
     plumb_error why = {0, ""};
     if (read_json(&tree, path, &why) < 0) {
         plumb_buf_printf(&t->list->remarks, "left out: %s\n", why.message);
         return;
     }
-    f.root = tree.root;
-    json results = plumb_json_get(tree.root, "results");
-    if (plumb_json_is(results, PLUMB_JSON_IS_OBJECT)) {
-        put_facts(&f);
-        for (size_t i = 0; i < results->count && !f.hardware.failed && !f.software.failed; i++)
-            take_benchmark(&f, plumb_json_at(results, i));
-        t->list->arena.failed |= f.hardware.failed || f.software.failed;
-    } else {
-        plumb_buf_printf(&t->list->remarks, "left out: '%s' has no results\n", path);
-    }
-    plumb_buf_fini(&f.hardware);
-    plumb_buf_fini(&f.software);
+    plumb_take_asv_file(t, benchmarks, tree.root, path);
     plumb_json_tree_fini(&tree);
 }
 

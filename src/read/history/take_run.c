@@ -158,6 +158,8 @@ static void take_timing(struct plumb_taking *t, const struct plumb_timing *timin
     item->r.device = plumb_arena_strdup(
         arena, timing->runtime.gpu_count > 0 ? timing->runtime.gpus[0] : timing->cpu);
     take_metrics(t, item, timing);
+    if (t->more)
+        t->more(t->list, item, timing);
     take_identity(t, item, timing);
 }
 

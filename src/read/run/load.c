@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/whole_file.h"
 #include "live/read.h"
+#include "read/run/live_watch.h"
 #include "read/run/runs.h"
 #include "read/run/signature.h"
 #include "read/run/timing.h"
@@ -136,6 +137,33 @@ static void note_trace(struct plumb_timing *t, const plumb_error *why)
         t, plumb_arena_printf(&t->arena, "the trace is as the process left it: %s", why->message));
 }
 
+/* Reads a run whose process goes on, as of one moment (live_watch.h). Returns PLUMB_ERR_STATE if
+ * that succeeds, PLUMB_OK if the run is to be read as that of a process that is gone. */
+static int read_recording(struct plumb_timing *out, const char *dir, plumb_error *err)
+{
+    struct plumb_live_watch watch;
+    struct plumb_live_moment moment;
+    int rc = PLUMB_OK;
+    if (plumb_live_watch_open(&watch, dir, NULL) < 0)
+        return PLUMB_OK;
+    if (watch.pid && plumb_live_watch_records(&watch) &&
+        plumb_live_watch_read(&watch, out, &moment, NULL) == PLUMB_OK &&
+        moment.state == PLUMB_LIVE_WATCH_RECORDS)
+        rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being recorded by process %u", dir,
+                        watch.pid);
+    plumb_live_watch_close(&watch);
+    return rc;
+}
+
+static int read_mapping(struct plumb_timing *out, const char *dir, plumb_error *err)
+{
+    int rc = read_recording(out, dir, err);
+    if (rc < 0)
+        return rc;
+    plumb_timing_fini(out);
+    return plumb_live_read(out, dir, err);
+}
+
 int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
 {
     char path[PATH_BYTES];
@@ -148,7 +176,7 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
     if (stat(path, &st) == 0)
         return load_report(out, dir, path, err);
     plumb_timing_init(&load.timing);
-    rc = plumb_live_read(&load.timing, dir, err);
+    rc = read_mapping(&load.timing, dir, err);
     /* It ended between the two looks. */
     if (rc == PLUMB_ERR_NOT_FOUND && stat(path, &st) == 0) {
         plumb_timing_fini(&load.timing);

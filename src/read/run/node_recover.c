@@ -132,7 +132,8 @@ int plumb_node_recover(const struct plumb_live_view *source, const char *dir, pl
     struct plumb_table table;
     char path[4096];
     int rc;
-    if (!source->h->trace.nodes_off || source->h->trace.mode != PLUMB_LIVE_TRACE_STOP)
+    if (!source->h->trace.nodes_off || source->h->trace.window ||
+        source->h->trace.mode != PLUMB_LIVE_TRACE_STOP)
         return PLUMB_OK;
     remove_texts(dir);
     snprintf(path, sizeof path, "%s/%s", dir, PLUMB_TRACE_FILE);

@@ -268,6 +268,7 @@ static void read_open(struct plumb_timing_cursor *c, const struct plumb_json_val
         plumb_field_array(&c->f, root, "open", sizeof *t->open, &t->open, &t->open_count);
     for (size_t i = 0; i < t->open_count && !c->f.failed; i++) {
         const struct plumb_json_value *object = plumb_field_entry(&c->f, list, "open", i);
+        t->open[i].pipeline = plumb_field_text(&c->f, object, "pipeline");
         t->open[i].node = plumb_field_name(&c->f, object, "node");
         t->open[i].phase = plumb_field_name(&c->f, object, "phase");
         t->open[i].tid = plumb_field_u32(&c->f, object, "tid");
@@ -352,6 +353,29 @@ static void read_trace(struct plumb_timing_cursor *c, const struct plumb_json_va
     t->trace.dropped_threads = plumb_field_u32(&c->f, object, "dropped_threads");
     t->trace.kept = plumb_field_u32(&c->f, object, "kept");
     t->trace.kept_refused = plumb_field_u64(&c->f, object, "kept_refused");
+}
+
+static void read_windows(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
+{
+    struct plumb_timing *t = c->t;
+    const struct plumb_json_value *list = plumb_json_get(root, "trace_windows");
+    if (!list)
+        return; /* none was switched on, or an older version wrote this */
+    t->windows_all = plumb_field_u64(&c->f, root, "trace_windows_all");
+    list = plumb_field_array(&c->f, root, "trace_windows", sizeof *t->windows, &t->windows,
+                             &t->window_count);
+    for (size_t i = 0; i < t->window_count; i++) {
+        const struct plumb_json_value *object = plumb_json_at(list, i);
+        struct plumb_timing_window *w = &t->windows[i];
+        w->file = plumb_field_text(&c->f, object, "file");
+        w->end = plumb_field_text(&c->f, object, "end");
+        w->from_ns = plumb_field_u64(&c->f, object, "from_ns");
+        w->to_ns = plumb_field_u64(&c->f, object, "to_ns");
+        w->bytes = plumb_field_u64(&c->f, object, "bytes");
+        w->spans = plumb_field_u64(&c->f, object, "spans");
+        w->dropped = plumb_field_u64(&c->f, object, "dropped");
+        w->threads_left_out = plumb_field_u32(&c->f, object, "threads_left_out");
+    }
 }
 
 static void read_measuring(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
@@ -486,12 +510,15 @@ static int read_root(struct plumb_timing *t, const struct plumb_json_value *root
     read_cells(&c, root);
     read_open(&c, root);
     plumb_timing_read_requests(&c, root);
+    plumb_timing_read_streams(&c, root);
     plumb_timing_read_collectors(&c, root);
     plumb_timing_read_perf(&c, root);
+    plumb_timing_read_metrics(&c, root);
     plumb_timing_check_device_uses(&c);
     plumb_timing_read_memory(&c, root);
     read_drops(&c, root);
     read_trace(&c, root);
+    read_windows(&c, root);
     read_notes(&c, root);
     read_measuring(&c, root);
     read_machine(&c, root);

@@ -28,8 +28,12 @@ void plumb_timing_read_collectors(struct plumb_timing_cursor *c,
                                   const struct plumb_json_value *root);
 /* After the nodes. Files of before have none. */
 void plumb_timing_read_perf(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
+/* Files of before have none. */
+void plumb_timing_read_metrics(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* After the nodes. */
 void plumb_timing_read_requests(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
+/* After the requests. Files of before have none. */
+void plumb_timing_read_streams(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* The members of an object: strings or null. */
 void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                              struct plumb_timing_pair **out, size_t *count);

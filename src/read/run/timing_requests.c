@@ -57,6 +57,30 @@ static void read_account(struct plumb_timing_cursor *c, const struct plumb_json_
         plumb_field_index_or_none(&c->f, gap, "before", c->t->node_count, "nodes");
 }
 
+/* Older files have the clock of the day alone; their numbers are set by number_all(). */
+static void read_place(struct plumb_timing_cursor *c, const struct plumb_json_value *v,
+                       struct plumb_timing_request *request)
+{
+    uint64_t start = c->t->start_unix_ns;
+    request->traceparent = plumb_field_text(&c->f, v, "traceparent");
+    if (plumb_json_get(v, "number"))
+        request->number = plumb_field_u64(&c->f, v, "number");
+    if (plumb_json_get(v, "begin_ns"))
+        request->begin_ns = plumb_field_u64(&c->f, v, "begin_ns");
+    else
+        request->begin_ns = request->begin_unix_ns > start ? request->begin_unix_ns - start : 0;
+}
+
+static void number_all(struct plumb_timing *t)
+{
+    for (size_t i = 0; i < t->request_count; i++)
+        if (!t->requests[i].number)
+            t->requests[i].number = t->requests_lost + i + 1;
+    for (size_t i = 0; i < t->stage_run_count; i++)
+        if (!t->stage_runs[i].number)
+            t->stage_runs[i].number = t->stage_runs_lost + i + 1;
+}
+
 static void read_request(struct plumb_timing_cursor *c, const struct plumb_json_value *v,
                          struct plumb_timing_request *request)
 {
@@ -67,6 +91,7 @@ static void read_request(struct plumb_timing_cursor *c, const struct plumb_json_
     request->records = plumb_field_u64(&c->f, v, "num_stages");
     request->begin_unix_ns = plumb_field_u64(&c->f, v, "begin_unix_ns");
     request->wall_ns = plumb_field_u64(&c->f, v, "wall_clock_ns");
+    read_place(c, v, request);
     read_account(c, v, request);
     request->stages_ns = plumb_field_u64(&c->f, v, "total_stages_ns");
     plumb_timing_read_use(c, v, &request->memory);
@@ -95,6 +120,10 @@ static void read_stage_runs(struct plumb_timing_cursor *c, const struct plumb_js
         run->duration_ns = plumb_field_u64(&c->f, v, "duration_ns");
         run->request = plumb_field_index_or_none(&c->f, v, "request", t->request_count, "requests");
         run->failed = plumb_field_bool(&c->f, v, "failed");
+        run->within = plumb_field_index_or_none(&c->f, v, "within", t->node_count, "nodes");
+        run->why = plumb_field_text(&c->f, v, "why");
+        if (plumb_json_get(v, "number"))
+            run->number = plumb_field_u64(&c->f, v, "number");
         if (plumb_json_get(v, "rss_bytes"))
             run->rss = plumb_field_u64(&c->f, v, "rss_bytes");
         if (plumb_json_get(v, "peak_rss_bytes"))
@@ -120,4 +149,6 @@ void plumb_timing_read_requests(struct plumb_timing_cursor *c, const struct plum
     }
     if (plumb_json_get(root, "stage_runs"))
         read_stage_runs(c, root);
+    if (!c->f.failed)
+        number_all(t);
 }

@@ -133,6 +133,11 @@ static void memory_and_requests_read_back_exactly(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(again.stage_runs[i].request, t.stage_runs[i].request);
     assert_true(again.stage_runs[1].failed);
+    assert_string_equal(again.stage_runs[1].why, "no \"luck\"");
+    assert_int_equal(again.stage_runs[1].within, 0);
+    assert_int_equal(again.stage_runs[2].within, PLUMB_TIMING_NONE);
+    assert_int_equal(again.stage_runs[2].number, 7);
+    assert_int_equal(again.requests[2].number, 12);
     assert_int_equal(again.requests_lost, 9);
     assert_int_equal(again.stage_runs_lost, 4);
     plumb_timing_fini(&again);
@@ -250,7 +255,7 @@ static void damage_of_memory_and_requests_is_named_with_its_place(void **state)
     assert_refused_of(fill, "\"stage_runs\": [\n    {\"node\": 0",
                       "\"stage_runs\": [\n    {\"node\": 8",
                       "'x.json' is damaged: stage_runs[0].node is not in 'nodes'");
-    assert_refused_of(fill, "\"request\": 1, \"failed\"", "\"request\": 7, \"failed\"",
+    assert_refused_of(fill, "\"request\": 1, \"number\"", "\"request\": 7, \"number\"",
                       "'x.json' is damaged: stage_runs[1].request is not in 'requests'");
     assert_refused_of(fill, "\"requests_lost\": 9", "\"requests_lost\": true",
                       "'x.json' is damaged: requests_lost is not a whole number from 0 to 2^64-1");

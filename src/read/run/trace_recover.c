@@ -102,7 +102,6 @@ static int write_rest(struct recovery *r, plumb_error *err)
     struct plumb_trace_live *t = &r->live;
     struct plumb_live_trace *h = &r->source.h->trace;
     uint64_t good = h->batch ? h->commit[h->batch & 1].bytes : 0;
-    uint32_t threads;
     if (good && !copy_good(r, good)) {
         if (r->code)
             return cannot_write(r, r->code, err);
@@ -129,7 +128,7 @@ static int write_rest(struct recovery *r, plumb_error *err)
         plumb_trace_live_finish(t);
     plumb_trace_file_fact(&t->file, "plumb.trace_end",
                           h->ended ? plumb_trace_end_text(r->source.h) : "with its process");
-    plumb_trace_file_fact_u64(&t->file, "plumb.dropped", plumb_trace_lost(&r->source, &threads));
+    plumb_trace_file_fact_u64(&t->file, "plumb.dropped", plumb_trace_lost_here(&r->source));
     plumb_trace_file_losses(&t->file);
     plumb_trace_file_flush(&t->file);
     if (t->file.failed && r->beyond)
@@ -141,8 +140,12 @@ static int write_rest(struct recovery *r, plumb_error *err)
 
 static int make_file(struct recovery *r, plumb_error *err)
 {
+    const char *name = r->source.h->trace.window
+                           ? plumb_live_text(&r->source, r->source.h->trace.path_off)
+                           : PLUMB_TRACE_FILE;
     int rc, code;
-    if (snprintf(r->path, sizeof r->path, "%s/%s", r->dir, PLUMB_TRACE_FILE) >= (int)sizeof r->path)
+    if (snprintf(r->path, sizeof r->path, "%s%s%s", *name == '/' ? "" : r->dir,
+                 *name == '/' ? "" : "/", name) >= (int)sizeof r->path)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", r->dir);
     /* The run may be another user's, and we root. */
     code = plumb_whole_file_begin(&r->file, r->path, PLUMB_WHOLE_ANY_OWNER, 0600);
@@ -160,6 +163,20 @@ static bool is_traced(const struct plumb_live_header *h)
     return h->magic == PLUMB_LIVE_MAGIC && h->version == PLUMB_LIVE_VERSION &&
            h->header_bytes == sizeof *h &&
            (h->trace.mode == PLUMB_LIVE_TRACE_STOP || h->trace.mode == PLUMB_LIVE_TRACE_RING);
+}
+
+/* The window that was open is the last in the list, unless the list was full before. */
+static void end_window(struct plumb_timing *timing, const struct recovery *r)
+{
+    const struct plumb_live_header *h = r->source.h;
+    struct plumb_timing_window *w;
+    if (!timing->window_count || timing->windows_all != timing->window_count)
+        return;
+    w = &timing->windows[timing->window_count - 1];
+    w->bytes = r->live.file.bytes;
+    w->spans = plumb_trace_live_spans(&r->live);
+    w->dropped = plumb_trace_lost_here(&r->source);
+    w->end = h->trace.ended ? plumb_trace_end_text(h) : "with its process";
 }
 
 /* One try, on a copy of the mapping of its own. AGAIN: the rest is too much for the bound. */
@@ -183,6 +200,10 @@ static int recover(struct plumb_timing *timing, const char *dir, bool ended, plu
         r->source.h->trace.ended = PLUMB_TRACE_AT_BOUND;
     undo_folds(r);
     rc = make_file(r, err);
+    if (rc == PLUMB_OK && r->source.h->trace.window) {
+        end_window(timing, r);
+        goto out;
+    }
     if (rc == PLUMB_OK)
         rc = plumb_node_recover(&r->source, dir, err);
     if (rc == PLUMB_OK && timing->trace.end) {

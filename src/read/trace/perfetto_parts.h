@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "codec/perfetto_fields.h"
-#include "read/file/wire.h"
+#include "codec/wire.h"
 #include "read/trace/ids.h"
 #include "read/trace/table.h"
 

@@ -1,0 +1,31 @@
+/* connection.h: a front end's connection to one process: it sends a request and waits for the
+ * response, for a bounded time. One thread at a time. */
+#ifndef PLUMB_READ_CONTROL_CONNECTION_H
+#define PLUMB_READ_CONTROL_CONNECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/message.h"
+#include "read/control/find.h"
+
+struct plumb_connection {
+    struct plumb_found process;
+    int fd;               /* -1: none */
+    bool broken;          /* no call after this can work */
+    unsigned char *bytes; /* the last response; malloc */
+};
+
+/* Connects within `timeout_ns`. After an error nothing is left to be closed. Errors:
+ * PLUMB_ERR_STATE: the socket is not that process's, or nothing accepts; PLUMB_ERR_NOT_FOUND:
+ * nothing listens. */
+int plumb_connection_open(struct plumb_connection *out, const struct plumb_found *process,
+                          uint64_t timeout_ns, plumb_error *err);
+void plumb_connection_close(struct plumb_connection *c);
+/* Sends a request and reads its response into `*out`, whose parts lie in `a`. The error of the
+ * process, if it answers with one, is returned as this function's. */
+int plumb_connection_call(struct plumb_control_response *out, struct plumb_connection *c,
+                          struct plumb_arena *a, const struct plumb_control_request *request,
+                          uint64_t timeout_ns, plumb_error *err);
+
+#endif
