@@ -66,6 +66,7 @@ static int unknown(struct work *w, const char *why)
 struct range {
     int64_t low, high;
     size_t count;
+    const char *wrong; /* why one of them is not known */
 };
 
 static void add_to_range(struct range *r, int64_t value)
@@ -94,12 +95,15 @@ static void old_range(struct range *out, const struct work *w)
 {
     bool of_node = w->rule->old == PLUMB_GATE_OLD_NODE;
     enum plumb_gate_side side = old_side(w->rule);
-    *out = (struct range){0, 0, 0};
+    *out = (struct range){0, 0, 0, NULL};
     for (size_t i = 0; w->rule->compares && i < w->g->side[side].count; i++) {
         struct plumb_gate_sum sum;
-        if (plumb_gate_sum(&sum, &w->g->side[side].sources[i], w->rule, w->key,
-                           of_node ? w->rule->old_node : NULL) &&
-            !sum.wrong)
+        if (!plumb_gate_sum(&sum, &w->g->side[side].sources[i], w->rule, w->key,
+                            of_node ? w->rule->old_node : NULL))
+            continue;
+        if (sum.wrong)
+            out->wrong = sum.wrong;
+        else
             add_to_range(out, sum.value);
     }
 }
@@ -150,7 +154,7 @@ static int check_whole(struct work *w)
     struct range old;
     old_range(&old, w);
     if (w->rule->compares && old.count == 0)
-        return unknown(w, no_old(w->rule));
+        return unknown(w, old.wrong ? old.wrong : no_old(w->rule));
     if (old.count > 0) {
         c->has_old = true;
         c->old_value = (double)old.high;

@@ -24,7 +24,8 @@ enum { PLUMB_GATE_WHOLE_RUN = -1 }; /* in place of a step */
 /* A value of a result. */
 struct plumb_gate_value {
     const struct plumb_gate_metric *metric;
-    const char *pipeline; /* "": the one of the program itself */
+    const struct plumb_gate_rule *rule; /* for this rule alone; NULL: for every one */
+    const char *pipeline;               /* "": the one of the program itself */
     const char *phase, *node, *name;
     int64_t step;    /* PLUMB_GATE_WHOLE_RUN: all steps and outside steps */
     bool of_run;     /* of the whole recording, and not of a node */

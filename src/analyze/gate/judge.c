@@ -113,29 +113,28 @@ static double split_noise(const double *values, size_t n, double *scratch, doubl
     return found[SPLITS - SPLITS / 20] / sqrt(2);
 }
 
-/* The change from the first to the last third, where it is more than chance. */
-static int drift_noise(double *out, const double *values, size_t n, double *scratch,
-                       plumb_error *err)
+/* How far the medians of parts of the series lie apart. A disturbance that comes and goes during
+ * one side, as another program does, differs between the sides as well, and splits into random
+ * halves do not show it: without this, 4 of 100 pairs of unchanged code raised an alarm. */
+static double drift_noise(const double *values, size_t n, double *scratch)
 {
-    size_t third = n / 3;
-    struct plumb_ranksum u;
-    int rc = plumb_ranksum(&u, values, third, values + n - third, third, err);
-    *out = 0;
-    if (rc == PLUMB_OK && third >= PLUMB_GATE_LEAST && u.p <= error_level)
-        *out = fabs(
-            median_of(scratch, values + n - third, third) / median_of(scratch, values, third) - 1);
-    return rc;
+    enum { PARTS_LEAST = 3, PARTS_MOST = 6, PART_LEAST = 5 };
+    size_t parts = n / PART_LEAST;
+    double low = INFINITY, high = 0;
+    parts = parts < PARTS_LEAST ? PARTS_LEAST : parts > PARTS_MOST ? PARTS_MOST : parts;
+    for (size_t i = 0; i < parts; i++) {
+        size_t from = n * i / parts;
+        double median = median_of(scratch, values + from, n * (i + 1) / parts - from);
+        low = fmin(low, median);
+        high = fmax(high, median);
+    }
+    return high / low - 1;
 }
 
-static int noise_of(double *out, const double *values, size_t n, bool in_turn, double *scratch,
-                    plumb_error *err)
+static double noise_of(double before, const double *values, size_t n, bool in_turn, double *scratch)
 {
-    double drift = 0;
-    int rc = in_turn ? PLUMB_OK : drift_noise(&drift, values, n, scratch, err);
-    if (rc < 0)
-        return rc;
-    *out = fmax(*out, fmax(drift, split_noise(values, n, scratch, scratch + n)));
-    return PLUMB_OK;
+    double drift = in_turn ? 0 : drift_noise(values, n, scratch);
+    return fmax(before, fmax(drift, split_noise(values, n, scratch, scratch + n)));
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -235,9 +234,9 @@ static int judge_change(struct plumb_gate_judgement *j, double *memory,
     j->new_median = median_of(scratch, fresh, n_new);
     j->ratio = j->new_median / j->old_median;
     limit = limit_ratio(b, j->old_median, floor);
-    if ((rc = noise_of(&j->noise, old, n_old, j->in_turn, scratch, err)) < 0 ||
-        (rc = noise_of(&j->noise, fresh, n_new, j->in_turn, scratch, err)) < 0 ||
-        (rc = beyond(&j->p, old, n_old, fresh, n_new, limit, is_upper(b->op), scratch, err)) < 0 ||
+    j->noise = noise_of(j->noise, old, n_old, j->in_turn, scratch);
+    j->noise = noise_of(j->noise, fresh, n_new, j->in_turn, scratch);
+    if ((rc = beyond(&j->p, old, n_old, fresh, n_new, limit, is_upper(b->op), scratch, err)) < 0 ||
         (rc = plumb_bootstrap_ratio_tails(&interval, old, n_old, fresh, n_new, PLUMB_BOOTSTRAP_SEED,
                                           error_level, err)) < 0)
         return rc;

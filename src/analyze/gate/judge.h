@@ -15,7 +15,7 @@
  * machine where a third of the runs is interrupted, the median lies where it hardly holds still.
  * Then they are divided by the level of the rounds around them: a machine that becomes slower
  * during the measurement slows both sides. Without turns drift cannot be told from a change, and
- * the difference between the first and the last third of a side counts as noise. */
+ * the range of the medians of three to six parts of a side counts as noise. */
 #ifndef PLUMB_ANALYZE_GATE_JUDGE_H
 #define PLUMB_ANALYZE_GATE_JUDGE_H
 

@@ -205,6 +205,8 @@ static int check_selectors(struct parser *p)
             return fault(p, p->rule->line, what);
         }
     }
+    if (m->needs & PLUMB_GATE_NAME && !has(p, KEY_NODE))
+        p->rule->node = "*"; /* figures of two benchmarks are not samples of one */
     if (has(p, KEY_PHASE) && !has(p, KEY_NODE))
         return fault(p, p->key_line[KEY_PHASE],
                      "'phase' without 'node': the whole run has no phase");
@@ -274,6 +276,22 @@ static int check_floor(struct parser *p)
                  "'floor' is an amount with the unit of the metric, as 0.5 s or 256 MB");
 }
 
+/* A rule against the history names a figure that its records have. */
+static int check_history(struct parser *p)
+{
+    const struct plumb_gate_metric *m = p->rule->metric;
+    char what[PLUMB_GATE_WHY];
+    if (p->rule->old != PLUMB_GATE_OLD_HISTORY)
+        return PLUMB_OK;
+    if (has(p, KEY_STEP))
+        return fault(p, p->key_line[KEY_STEP], "the history keeps no single steps");
+    if (m->kept)
+        return PLUMB_OK;
+    snprintf(what, sizeof what, "the history keeps no '%s': of nodes it has 'time', the median",
+             m->name);
+    return fault(p, p->key_line[KEY_OLD], what);
+}
+
 static int end_block(struct parser *p)
 {
     char what[PLUMB_GATE_WHY];
@@ -287,6 +305,8 @@ static int end_block(struct parser *p)
     rc = check_selectors(p);
     if (rc == PLUMB_OK)
         rc = check_limits(p);
+    if (rc == PLUMB_OK)
+        rc = check_history(p);
     return rc == PLUMB_OK ? check_floor(p) : rc;
 }
 

@@ -54,6 +54,7 @@ struct plumb_gate_metric {
     enum plumb_gate_quantity quantity;
     uint32_t takes, needs; /* enum plumb_gate_selector, added up */
     const char *help;
+    bool kept; /* by the history */
 };
 
 /* metric.c: the table of metrics. NULL: beyond the last; unknown. */

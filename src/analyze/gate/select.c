@@ -24,7 +24,7 @@ static bool matches(const char *pattern, const char *text)
     return !pattern || strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
 }
 
-static bool is_peak(const struct plumb_gate_metric *m)
+bool plumb_gate_is_peak(const struct plumb_gate_metric *m)
 {
     return strncmp(m->name, "peak_", 5) == 0;
 }
@@ -141,7 +141,8 @@ int plumb_gate_select(struct plumb_gate_keys *out, struct plumb_gate_case *g,
 bool plumb_gate_is_of(const struct plumb_gate_value *v, const struct plumb_gate_rule *rule,
                       const struct plumb_gate_key *key, const char *node)
 {
-    if (v->metric != rule->metric || v->step != key->step || !is_of_command(v, rule))
+    if (v->metric != rule->metric || v->step != key->step || !is_of_command(v, rule) ||
+        (v->rule && v->rule != rule))
         return false;
     if (is_by_name(rule) && strcmp(v->name, key->name) != 0)
         return false;
@@ -156,7 +157,8 @@ bool plumb_gate_is_of(const struct plumb_gate_value *v, const struct plumb_gate_
 static bool has_run_value(const struct plumb_gate_source *s, const struct plumb_gate_rule *rule)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (s->values[i].metric == rule->metric && s->values[i].of_run)
+        if (s->values[i].metric == rule->metric && s->values[i].of_run &&
+            (!s->values[i].rule || s->values[i].rule == rule))
             return true;
     return false;
 }
@@ -182,7 +184,7 @@ static void add_value(struct plumb_gate_sum *sum, const struct plumb_gate_value 
 {
     if (v->wrong)
         sum->wrong = v->wrong;
-    else if (is_peak(v->metric))
+    else if (plumb_gate_is_peak(v->metric))
         sum->value = v->exact > sum->value ? v->exact : sum->value;
     else if (__builtin_add_overflow(sum->value, v->exact, &sum->value))
         sum->wrong = "the counts add up to more than a 64-bit number";

@@ -26,6 +26,9 @@ int plumb_gate_select(struct plumb_gate_keys *out, struct plumb_gate_case *g,
 bool plumb_gate_is_of(const struct plumb_gate_value *v, const struct plumb_gate_rule *rule,
                       const struct plumb_gate_key *key, const char *node);
 
+/* Whether the highest of several values counts, and not their sum. */
+bool plumb_gate_is_peak(const struct plumb_gate_metric *m);
+
 /* The whole number of a source under a key. False: it is not known. Rows of several names are added
  * up where the rule names none; of peaks the highest counts. Nothing was recorded for a node that
  * ran: 0, if the result has this kind of count at all. */

@@ -37,7 +37,7 @@ static double median_of(const double *values, size_t n)
 }
 
 void plumb_baseline_of(plumb_baseline *out, const struct plumb_result_item *records, size_t n,
-                       const char *metric)
+                       const char *metric, size_t place)
 {
     size_t size = out->size;
     size_t first = n > PLUMB_BASELINE_RECORDS ? n - PLUMB_BASELINE_RECORDS : 0;
@@ -45,7 +45,7 @@ void plumb_baseline_of(plumb_baseline *out, const struct plumb_result_item *reco
     out->size = size;
     out->state = n > 0 ? PLUMB_BASELINE_FOUND : PLUMB_BASELINE_NEW_COHORT;
     for (size_t i = first; i < n; i++) {
-        const plumb_metric *m = plumb_result_find(&records[i].r, metric);
+        const plumb_metric *m = plumb_result_find_near(&records[i].r, metric, place);
         if (!m || isnan(m->value))
             continue;
         out->values[out->count] = m->value;
@@ -88,7 +88,7 @@ static bool explain_regressions(const struct plumb_judge_input *in, bool *compar
         plumb_baseline b = {.size = sizeof b};
         struct plumb_metric_delta d;
         const plumb_metric *m = &r->metrics[i];
-        plumb_baseline_of(&b, in->records, in->count, m->name);
+        plumb_baseline_of(&b, in->records, in->count, m->name, i);
         if (!plumb_metric_compare(&d, m, b.median))
             continue;
         *compared |= m->gated != 0;

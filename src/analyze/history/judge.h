@@ -13,9 +13,9 @@ const char *plumb_cohort_missing(const plumb_cohort *c);
 
 /* The baseline of `metric` over the `n` newest eligible records of the cohort, the oldest first. At
  * most the last PLUMB_BASELINE_RECORDS count. Fills every field but `size`; `state` is FOUND with a
- * record and NEW_COHORT without. */
+ * record and NEW_COHORT without. `place` is where the metric mostly stands in a record. */
 void plumb_baseline_of(plumb_baseline *out, const struct plumb_result_item *records, size_t n,
-                       const char *metric);
+                       const char *metric, size_t place);
 
 /* A metric against its baseline. Positive is worse. */
 struct plumb_metric_delta {

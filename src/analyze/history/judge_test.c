@@ -171,7 +171,7 @@ static double baseline_of(const double *values, size_t n, uint32_t *count)
     begin(&w, 0, 10);
     for (size_t i = 0; i < n; i++)
         record(&w, values[i]);
-    plumb_baseline_of(&b, w.list.items, w.list.count, "latency");
+    plumb_baseline_of(&b, w.list.items, w.list.count, "latency", 0);
     plumb_result_list_fini(&w.list);
     *count = b.count;
     return b.median;

@@ -1,6 +1,7 @@
-/* aggregate.c: files of benchmarks, of google/benchmark, of pytest-benchmark and of plumb bench, as
- * one row for each benchmark. Figures are computed from the times of the rounds; a file that has
- * aggregates alone leaves the tails empty, because they cannot be derived from a mean. */
+/* aggregate.c: files of google/benchmark, of pytest-benchmark, of plumb bench, plumb ab, plumb
+ * count-launches and plumb record --energy-output, as one row for each benchmark. Figures are
+ * computed from the times of the rounds; a file that has aggregates alone leaves the tails empty,
+ * because they cannot be derived from a mean. */
 #include "report/bench/aggregate.h"
 
 #include <math.h>
@@ -201,6 +202,46 @@ static void take_pytest(struct plumb_aggregate *a, json entry, json stats, const
     row->extras[0] = plumb_json_get(entry, "extra_info");
 }
 
+/* ---- plumb ----------------------------------------------------------------------------------- */
+
+/* An array of plumb count-launches: an object for each depth, unfused and fused. */
+static void take_launches(struct plumb_aggregate *a, struct plumb_json_tree *tree, const char *file)
+{
+    for (size_t i = 0; i < plumb_json_count(tree->root); i++) {
+        json entry = plumb_json_at(tree->root, i), depth = plumb_json_get(entry, "depth");
+        bool fused = plumb_json_is(plumb_json_get(entry, "fused"), PLUMB_JSON_IS_TRUE);
+        double ms = number(entry, "wall_us") / 1e3;
+        if (!plumb_json_is(depth, PLUMB_JSON_IS_INT) || isnan(ms))
+            continue;
+        const char *name =
+            plumb_arena_printf(&tree->arena, "launches/depth:%lld/%s",
+                               (long long)plumb_json_whole(depth), fused ? "fused" : "unfused");
+        struct row *row = name ? add_row(a, name, file) : NULL;
+        a->failed |= !row;
+        if (!row)
+            return;
+        row->ms[MEAN] = ms;
+        row->extras[0] = entry;
+    }
+}
+
+/* The object of plumb record --energy-output: one command. */
+static void take_energy(struct plumb_aggregate *a, struct plumb_json_tree *tree, const char *file)
+{
+    const char *command = plumb_json_text(plumb_json_get(tree->root, "command"));
+    double ms = number(tree->root, "duration_s") * 1e3;
+    if (!command || isnan(ms) || isnan(number(tree->root, "cpu_joules")))
+        return;
+    const char *name = plumb_arena_printf(&tree->arena, "energy/%s", command);
+    struct row *row = name ? add_row(a, name, file) : NULL;
+    a->failed |= !row;
+    if (!row)
+        return;
+    row->ms[MEAN] = ms;
+    row->told_rounds = 1;
+    row->extras[0] = tree->root;
+}
+
 /* ---- Figures --------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
@@ -292,12 +333,14 @@ int plumb_aggregate_add(struct plumb_aggregate *a, const char *text, size_t size
         return rc;
     a->tree_count++;
     take_document(a, tree->root, file);
+    take_launches(a, tree, file);
+    take_energy(a, tree, file);
     if (a->failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for the benchmarks of '%s'", file);
     if (a->count == before)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
                           "'%s' has no benchmarks of google/benchmark, pytest-benchmark or plumb "
-                          "bench",
+                          "bench, and is not of plumb count-launches or --energy-output",
                           file);
     return PLUMB_OK;
 }

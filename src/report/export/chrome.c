@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "codec/chrome.h"
+#include "report/export/chrome_args.h"
 #include "report/export/export.h"
 #include "report/export/head.h"
 #include "report/export/pool.h"
@@ -20,7 +21,7 @@
 #include "report/export/steps.h"
 #include "report/export/tracks.h"
 
-enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
+enum { BATCH = 512, DEVICE_SORT = 5000000 };
 
 /* The kinds of spans that readers of Kineto's traces know. */
 enum kind { OP = 0, ANNOTATION, KERNEL, DEVICE_ANNOTATION, OWN, KINDS };
@@ -286,52 +287,11 @@ static void put_event(struct chrome *c, const struct plumb_chrome_event *e)
     WRITE(c, plumb_chrome_event(c->x->room, e));
 }
 
-static struct plumb_chrome_arg chrome_arg(const struct plumb_table *t,
-                                          const struct plumb_table_args *args, uint32_t i)
-{
-    struct plumb_chrome_arg to = {plumb_table_text(t, args->key[i]), PLUMB_CHROME_TEXT, {0}};
-    switch ((enum plumb_table_type)args->type[i]) {
-    case PLUMB_ARG_I64:
-        to.type = PLUMB_CHROME_I64;
-        to.v.i64 = args->value[i].i64;
-        break;
-    case PLUMB_ARG_U64:
-        to.type = PLUMB_CHROME_U64;
-        to.v.u64 = args->value[i].u64;
-        break;
-    case PLUMB_ARG_F64:
-        to.type = PLUMB_CHROME_F64;
-        to.v.f64 = args->value[i].f64;
-        break;
-    case PLUMB_ARG_BOOL:
-        to.type = PLUMB_CHROME_BOOL;
-        to.v.boolean = args->value[i].u64 != 0;
-        break;
-    case PLUMB_ARG_POINTER:
-        to.type = PLUMB_CHROME_POINTER;
-        to.v.u64 = args->value[i].u64;
-        break;
-    case PLUMB_ARG_TEXT:
-    case PLUMB_ARG_JSON: /* said to be JSON by a file that may say anything */
-        to.v.text = plumb_table_text(t, (uint32_t)args->value[i].u64);
-        break;
-    }
-    return to;
-}
-
-static size_t take_args(const struct plumb_table *t, const struct plumb_table_args *args,
-                        uint32_t from, uint32_t to, struct plumb_chrome_arg *out, size_t n)
-{
-    for (uint32_t i = from; i < to && n < ARGS_MAX; i++)
-        out[n++] = chrome_arg(t, args, i);
-    return n;
-}
-
 static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind, uint64_t link)
 {
     const struct plumb_table_slices *s = &c->t->slices;
     const struct plumb_export_track *track = &c->tracks[s->track[slice]];
-    struct plumb_chrome_arg args[ARGS_MAX];
+    struct plumb_chrome_arg args[PLUMB_CHROME_ARGS_MAX];
     size_t n = phase_arg(c, slice, kind, args);
     struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
                                    .category = category_of(c, slice, kind),
@@ -357,7 +317,8 @@ static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind
     }
     if (s->flags[slice] & PLUMB_SLICE_OPEN)
         args[n++] = (struct plumb_chrome_arg){"open", PLUMB_CHROME_BOOL, {.boolean = true}};
-    e.arg_count = take_args(c->t, &c->t->slice_args, s->args[slice], s->args[slice + 1], args, n);
+    e.arg_count = plumb_export_chrome_args(c->t, &c->t->slice_args, s->args[slice],
+                                           s->args[slice + 1], args, n);
     put_event(c, &e);
 }
 
@@ -436,7 +397,7 @@ static void put_instants(struct chrome *c, uint32_t track)
     const struct plumb_table_instants *in = &c->t->instants;
     struct plumb_table_range range = c->t->tracks[track].instants;
     for (uint32_t i = range.first; i < range.first + range.count; i++) {
-        struct plumb_chrome_arg args[ARGS_MAX];
+        struct plumb_chrome_arg args[PLUMB_CHROME_ARGS_MAX];
         struct plumb_chrome_event e = {
             .phase = PLUMB_CHROME_INSTANT,
             .category = in->category[i] ? plumb_table_text(c->t, in->category[i]) : NULL,
@@ -446,7 +407,8 @@ static void put_instants(struct chrome *c, uint32_t track)
             .ns = in->ts_ns[i],
             .args = args,
         };
-        e.arg_count = take_args(c->t, &c->t->instant_args, in->args[i], in->args[i + 1], args, 0);
+        e.arg_count = plumb_export_chrome_args(c->t, &c->t->instant_args, in->args[i],
+                                               in->args[i + 1], args, 0);
         put_event(c, &e);
         plumb_export_tell(&c->x->progress, ++c->done, c->all);
     }

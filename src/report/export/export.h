@@ -24,7 +24,7 @@ struct plumb_export_format {
 
 /* The table; NULL beyond the last. */
 const struct plumb_export_format *plumb_export_format_at(size_t i);
-/* NULL: there is none of this name. */
+/* NULL: no format has this name. */
 const struct plumb_export_format *plumb_export_find(const char *name);
 
 /* Writes "<host>_<pid>_rank<R>.<unix_ns>" and the format's suffix, a name that no two processes
@@ -44,7 +44,7 @@ int plumb_export_csv(struct plumb_export_out *out, const struct plumb_table *t, 
 int plumb_export_otf2(const char *path, const struct plumb_table *t,
                       const struct plumb_export_progress *progress, plumb_error *err);
 
-/* The value of a fact that is a text; "": there is none. */
+/* The value of a fact that is a text; "": the trace does not have it. */
 const char *plumb_export_fact_text(const struct plumb_table *t, const char *key);
 
 #endif

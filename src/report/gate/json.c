@@ -10,7 +10,8 @@ static void put_value(struct plumb_json *j, const char *key, const struct plumb_
 {
     if (!known || isnan(value))
         plumb_put_null(j, key);
-    else if (c->rule->metric->quantity == PLUMB_GATE_TIME || fabs(value) >= 9e15)
+    else if (c->rule->metric->quantity == PLUMB_GATE_TIME || fabs(value) >= 9e15 ||
+             value != floor(value))
         plumb_put_f64(j, key, value);
     else
         plumb_put_i64(j, key, (int64_t)value);

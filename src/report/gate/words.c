@@ -28,6 +28,8 @@ void plumb_gate_put_value(struct plumb_buf *out, const struct plumb_gate_metric 
         plumb_unit_put_any(out, value);
     } else if (metric->quantity == PLUMB_GATE_BYTES) {
         put_bytes(out, value);
+    } else if (metric->quantity == PLUMB_GATE_SIZE && value != floor(value)) {
+        plumb_put_figure(out, value);
     } else {
         if (value < 0)
             plumb_buf_char(out, '-');
@@ -54,12 +56,19 @@ bool plumb_gate_put_interval(struct plumb_buf *out, const struct plumb_gate_chec
     return true;
 }
 
+static bool is_figure(const struct plumb_gate_check *c)
+{
+    return c->rule->metric->quantity == PLUMB_GATE_SIZE;
+}
+
 void plumb_gate_put_place(struct plumb_buf *out, const struct plumb_gate_check *c)
 {
     if (c->rule->command)
         plumb_buf_printf(out, "(command)");
     else
-        plumb_buf_str(out, c->node[0] ? c->node : c->rule->node ? "(no node)" : "(run)");
+        plumb_buf_str(out, c->node[0]                       ? c->node
+                           : c->rule->node && !is_figure(c) ? "(no node)"
+                                                            : "(run)");
     if (c->pipeline[0])
         plumb_buf_printf(out, ", pipeline %s", c->pipeline);
     if (c->phase[0] && strcmp(c->phase, "inference") != 0)

@@ -179,6 +179,13 @@ static void put_row(struct plumb_json *j, const struct plumb_count_row *r)
     plumb_json_object_end(j);
 }
 
+/* Notes of `plumb record --count` about calls that it did not see. */
+static bool is_uncounted(const char *note)
+{
+    static const char head[] = "not counted: ";
+    return strncmp(note, head, sizeof head - 1) == 0;
+}
+
 void plumb_render_counts_json(const struct plumb_render_input *in, struct plumb_buf *out)
 {
     struct plumb_count_rows rows;
@@ -195,6 +202,11 @@ void plumb_render_counts_json(const struct plumb_render_input *in, struct plumb_
         plumb_json_array_end(&j);
         plumb_put_u64(&j, "counts_not_shown", rows.count - n);
         plumb_put_u64(&j, "steps_lost", in->whole->cells_lost);
+        plumb_put_array(&j, "not_counted");
+        for (size_t i = 0; i < in->whole->note_count; i++)
+            if (is_uncounted(in->whole->notes[i]))
+                plumb_json_str(&j, in->whole->notes[i] + strlen("not counted: "));
+        plumb_json_array_end(&j);
         plumb_json_object_end(&j);
     }
     plumb_count_rows_fini(&rows);

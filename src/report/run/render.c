@@ -12,7 +12,8 @@ enum {
     REQUESTS = PLUMB_VIEW_REQUESTS,
     SUMMARY = PLUMB_VIEW_SUMMARY,
     SIGNATURES = PLUMB_VIEW_SIGNATURES,
-    COUNTS = PLUMB_VIEW_COUNTS
+    COUNTS = PLUMB_VIEW_COUNTS,
+    STREAMS = PLUMB_VIEW_STREAMS
 };
 
 static const struct plumb_renderer renderers[] = {
@@ -23,28 +24,32 @@ static const struct plumb_renderer renderers[] = {
       [REQUESTS] = plumb_render_requests_text,
       [SUMMARY] = plumb_render_summary_text,
       [SIGNATURES] = plumb_render_signatures_text,
-      [COUNTS] = plumb_render_counts_text}},
+      [COUNTS] = plumb_render_counts_text,
+      [STREAMS] = plumb_render_streams_text}},
     {"json",
      "one object, with the remarks",
      {[NODES] = plumb_render_json,
       [MEMORY] = plumb_render_memory_json,
       [REQUESTS] = plumb_render_requests_json,
       [SIGNATURES] = plumb_render_signatures_json,
-      [COUNTS] = plumb_render_counts_json}},
+      [COUNTS] = plumb_render_counts_json,
+      [STREAMS] = plumb_render_streams_json}},
     {"csv",
      "a line for each row, with stable column names",
      {[NODES] = plumb_render_csv,
       [MEMORY] = plumb_render_memory_csv,
       [REQUESTS] = plumb_render_requests_csv,
       [SIGNATURES] = plumb_render_signatures_csv,
-      [COUNTS] = plumb_render_counts_csv}},
+      [COUNTS] = plumb_render_counts_csv,
+      [STREAMS] = plumb_render_streams_csv}},
     {"md",
      "tables in Markdown",
      {[NODES] = plumb_render_md,
       [MEMORY] = plumb_render_memory_md,
       [REQUESTS] = plumb_render_requests_md,
       [SIGNATURES] = plumb_render_signatures_md,
-      [COUNTS] = plumb_render_counts_md}},
+      [COUNTS] = plumb_render_counts_md,
+      [STREAMS] = plumb_render_streams_md}},
     {"svg",
      "a picture: the call tree as a flame graph, memory over time",
      {[NODES] = plumb_render_flame_svg, [MEMORY] = plumb_render_memory_svg}},
@@ -60,9 +65,9 @@ const struct plumb_renderer *plumb_renderers(size_t *n)
 static int find_renderer(const struct plumb_renderer **out, const char *format, uint32_t view,
                          plumb_error *err)
 {
-    static const char *const views[PLUMB_VIEWS] = {"table of nodes",       "memory report",
-                                                   "index of requests",    "summary",
-                                                   "report on signatures", "report on counts"};
+    static const char *const views[PLUMB_VIEWS] = {
+        "table of nodes",       "memory report",    "index of requests", "summary",
+        "report on signatures", "report on counts", "report on streams"};
     struct plumb_buf forms = {0};
     for (size_t i = 0; i < RENDERERS; i++)
         if (strcmp(renderers[i].name, format) == 0 && view < PLUMB_VIEWS &&

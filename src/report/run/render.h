@@ -37,7 +37,7 @@ struct plumb_render_input {
     const struct plumb_fold *fold; /* `timing`, `summary` and `tree` are of it; NULL: of the run */
 };
 
-enum { PLUMB_VIEWS = 6 };
+enum { PLUMB_VIEWS = 7 };
 
 struct plumb_renderer {
     const char *name, *summary;
@@ -74,6 +74,10 @@ void plumb_render_counts_text(const struct plumb_render_input *in, struct plumb_
 void plumb_render_counts_json(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_counts_md(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_counts_csv(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_streams_text(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_streams_json(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_streams_md(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_streams_csv(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_summary_text(const struct plumb_render_input *in, struct plumb_buf *out);
 
 /* The begin of every report in JSON (its object stays open), and the end, with the remarks. */

@@ -29,9 +29,11 @@ static struct plumb_stage_rows rows_of(struct plumb_timing *t, uint32_t request)
 static void stages_inside_and_beside_others_lie_below_them(void **state)
 {
     static struct plumb_timing_stage_run runs[] = {
-        {1, 1, 1, 0, 10, 20, false, 0, 0}, /* ended first, inside the next */
-        {0, 1, 0, 0, 0, 100, false, 0, 0},  {1, 2, 0, 1, 50, 30, false, 0, 0},
-        {0, 1, 0, 1, 100, 10, false, 0, 0}, {1, 1, 1, 1, 100, 5, true, 0, 0},
+        {1, 1, 1, 0, 10, 20, false, 0, 0, 0, 0, NULL}, /* ended first, inside the next */
+        {0, 1, 0, 0, 0, 100, false, 0, 0, 0, 0, NULL},
+        {1, 2, 0, 1, 50, 30, false, 0, 0, 0, 0, NULL},
+        {0, 1, 0, 1, 100, 10, false, 0, 0, 0, 0, NULL},
+        {1, 1, 1, 1, 100, 5, true, 0, 0, 0, 0, NULL},
     };
     struct plumb_timing t;
     (void)state;
@@ -62,7 +64,8 @@ static void more_at_once_than_rows_are_counted(void **state)
     t.stage_runs = plumb_arena_alloc(&t.arena, MANY * sizeof *t.stage_runs);
     t.stage_run_count = MANY;
     for (uint32_t i = 0; i < MANY; i++)
-        t.stage_runs[i] = (struct plumb_timing_stage_run){0, i, 0, 0, i, UINT64_MAX, false, 0, 0};
+        t.stage_runs[i] =
+            (struct plumb_timing_stage_run){0, i, 0, 0, i, UINT64_MAX, false, 0, 0, 0, 0, NULL};
     struct plumb_stage_rows l = rows_of(&t, PLUMB_TIMING_NONE);
     assert_int_equal(l.rows, PLUMB_STAGE_ROWS);
     assert_int_equal(l.left_out, 2 * PLUMB_STAGE_ROWS);

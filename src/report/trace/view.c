@@ -10,7 +10,7 @@
 #include "report/table/page.h"
 #include "report/trace/parts.h"
 
-enum { KINDS = PLUMB_TRACE_VIEW_KERNELS + 1, TEXT_ROWS = 40 };
+enum { KINDS = PLUMB_TRACE_VIEW_KERNELS + 1, TEXT_ROWS = 40, LATE_MS = 1000 };
 
 /* ---- What is shown -------------------------------------------------------------------------- */
 
@@ -82,14 +82,31 @@ static void put_count(struct plumb_buf *out, uint64_t n, const char *one, const 
     plumb_buf_str(out, n == 1 ? one : many);
 }
 
+/* Times of a trace of plumb begin with its run. A window of a run that is days old lasts as long as
+ * its spans, so the time before the first one is not the trace's. */
+static void put_length(struct plumb_buf *out, const struct plumb_table *t)
+{
+    uint64_t first = t->slices.count > 0 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < t->slices.count; i++)
+        first = t->slices.ts_ns[i] < first ? t->slices.ts_ns[i] : first;
+    if (first / 1000000 < LATE_MS)
+        first = 0;
+    plumb_put_fixed(out, (double)(t->end_ns - first) / 1e9, 3, 0);
+    plumb_buf_str(out, " s");
+    if (first > 0) {
+        plumb_buf_str(out, " from ");
+        plumb_put_fixed(out, (double)first / 1e9, 3, 0);
+        plumb_buf_str(out, " s on");
+    }
+}
+
 static void put_head(struct plumb_page *p, const struct plumb_trace_sight *s)
 {
     const struct plumb_table *t = s->t;
     struct plumb_table_rank rank = plumb_table_rank(t);
     plumb_page_title(p, "Trace");
     plumb_buf_str(p->out, p->md ? "\n" : ": ");
-    plumb_put_fixed(p->out, (double)t->end_ns / 1e9, 3, 0);
-    plumb_buf_str(p->out, " s");
+    put_length(p->out, t);
     put_count(p->out, s->gaps.track_count, " thread", " threads");
     put_count(p->out, t->slices.count, " span", " spans");
     if (t->instants.count > 0)
