@@ -180,14 +180,11 @@ static bool is_timing(const struct plumb_buf *text)
     return text->data && memmem(text->data, n, mark, sizeof mark - 1);
 }
 
-int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, const char *path,
-                          plumb_error *err)
+static int add_result(plumb_gate_report *gate, uint32_t side, const char *path, plumb_error *err)
 {
     struct plumb_buf text = {0};
     struct stat st;
-    int rc = check_open(gate, side, err);
-    if (rc < 0)
-        return rc;
+    int rc;
     if (!path || stat(path, &st) < 0 || S_ISDIR(st.st_mode))
         return add_run(gate, side, path, err);
     rc = plumb_read_file(&text, path, err);
@@ -195,6 +192,33 @@ int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, const char *pa
         rc = is_timing(&text) ? add_run(gate, side, path, err)
                               : add_json(gate, side, &text, path, err);
     plumb_buf_fini(&text);
+    return rc;
+}
+
+static bool wants_figures(const plumb_gate_report *gate)
+{
+    for (size_t i = 0; i < gate->rules.count; i++)
+        if (strcmp(gate->rules.rules[i].metric->name, "figure") == 0)
+            return true;
+    return false;
+}
+
+int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, const char *path,
+                          plumb_error *err)
+{
+    plumb_error why = {0, ""};
+    int rc = check_open(gate, side, err);
+    if (rc < 0)
+        return rc;
+    size_t before = gate->gate.side[side_of(side)].count;
+    rc = add_result(gate, side, path, err);
+    if (!wants_figures(gate) || rc == PLUMB_ERR_MEMORY)
+        return rc;
+    if (rc >= 0 && !path) /* the newest recording */
+        path = gate->gate.side[side_of(side)].sources[before].path;
+    /* Some results are read by the history alone, and some by the gate alone. */
+    if (path && plumb_gate_take_figures(&gate->gate, side_of(side), before, path, &why) >= 0)
+        return PLUMB_OK;
     return rc;
 }
 

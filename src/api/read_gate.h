@@ -8,4 +8,9 @@
  * of the history. Errors: those of plumb_history_open() and plumb_results_open(). */
 int plumb_gate_find_baselines(struct plumb_gate_case *g, const char *path, plumb_error *err);
 
+/* Adds the figures of the result at `path`, as the history reads it, to source `source` of the
+ * side, which is made if it is the next one. Errors: those of plumb_results_open(). */
+int plumb_gate_take_figures(struct plumb_gate_case *g, enum plumb_gate_side side, size_t source,
+                            const char *path, plumb_error *err);
+
 #endif

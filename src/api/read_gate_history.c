@@ -1,15 +1,103 @@
-/* read_gate_history.c: baselines of the history as the old side of rules with "old = history". The
- * results are read once more, as the history reads them: their identity decides which records they
- * are compared with. */
+/* read_gate_history.c: what gates take from the history and from its readers: baselines as the old
+ * side of rules with "old = history", and the figures of results that only the history reads.
+ *
+ * The results are read once more, as the history reads them: their identity decides which records
+ * they are compared with. A baseline is looked up for each rule and each place that it selects, and
+ * is a value for that rule alone. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "api/read_figures.h"
 #include "api/read_gate.h"
+#include "api/read_history.h"
 #include "base/error.h"
+#include "base/map.h"
 #include <plumb/read/history.h>
+
+static bool is(const struct plumb_gate_metric *metric, const char *name)
+{
+    return strcmp(metric->name, name) == 0;
+}
+
+/* ---- Results as the history reads them ------------------------------------------------------- */
+
+struct result {
+    const plumb_result *r;
+    const char *place; /* node of its figures; "": a recording */
+    bool benchmark;    /* of google/benchmark */
+    bool read;         /* `baselines` is */
+    struct plumb_baseline_set baselines;
+};
+
+/* The results of one file: of each place the newest. */
+struct results {
+    plumb_results *all;
+    struct result *at;
+    size_t count;
+};
+
+static void close_results(struct results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (results->at[i].read)
+            plumb_result_list_fini(&results->at[i].baselines.records);
+    free(results->at);
+    plumb_results_close(results->all);
+    *results = (struct results){NULL, NULL, 0};
+}
+
+static struct result result_of(const plumb_result *r, struct plumb_arena *arena)
+{
+    const plumb_cohort *c = &r->cohort;
+    const char *workload = c->workload ? c->workload : "", *variant = c->variant ? c->variant : "";
+    struct result out = {.r = r, .place = "", .benchmark = plumb_result_find(r, "real_time")};
+    if (out.benchmark)
+        out.place = variant;
+    else if (strcmp(variant, "default") == 0)
+        out.place = workload;
+    else if (strcmp(variant, "run") != 0)
+        out.place = plumb_arena_printf(arena, "%s %s", workload, variant);
+    return out;
+}
+
+static int open_results(struct results *out, struct plumb_arena *arena, const char *path,
+                        plumb_error *err)
+{
+    struct plumb_map seen = {NULL, 0, 0};
+    size_t n;
+    *out = (struct results){NULL, NULL, 0};
+    int rc = plumb_results_open(&out->all, path, NULL, err);
+    if (rc < 0)
+        return rc;
+    n = plumb_results_count(out->all);
+    if (!(out->at = calloc(n + 1, sizeof *out->at)))
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for the results of '%s'", path);
+    for (size_t i = n; i > 0 && rc == PLUMB_OK; i--) { /* the newest come last */
+        struct result found = result_of(plumb_results_get(out->all, i - 1), arena);
+        uint64_t key = plumb_hash_text(found.place ? found.place : "") | 1;
+        if (!found.place || plumb_map_get(&seen, key))
+            continue;
+        if (plumb_map_put(&seen, key, i) < 0)
+            rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for the results of '%s'", path);
+        out->at[out->count++] = found;
+    }
+    plumb_map_fini(&seen);
+    for (size_t i = 0; i < out->count / 2; i++) { /* as they stand in the file again */
+        struct result last = out->at[out->count - 1 - i];
+        out->at[out->count - 1 - i] = out->at[i];
+        out->at[i] = last;
+    }
+    if (rc < 0)
+        close_results(out);
+    return rc;
+}
+
+/* ---- Baselines ------------------------------------------------------------------------------- */
 
 struct finding {
     struct plumb_gate_case *g;
-    struct plumb_gate_source *source;
+    size_t source; /* of the side of the history */
+    const struct plumb_gate_rule *rule;
     plumb_history *history;
     plumb_error *err;
 };
@@ -26,21 +114,21 @@ static double unit_ns(const char *unit)
     return 0;
 }
 
-/* The metric of a gate that a metric of the history is. `node` is the benchmark, or empty for a
- * recording, whose metrics are called after nodes. */
-static const char *metric_of(const plumb_metric *m, const char **node)
+/* Returns how many of the gate's own units one of `unit` has; 0: it is of another kind. */
+static double factor_of(const struct plumb_gate_metric *metric, const char *unit)
 {
-    if (strcmp(m->name, "peak_memory") == 0)
-        return "peak_rss";
-    if (strcmp(m->name, "cpu_time") == 0)
-        return "cpu_time";
-    if (strcmp(m->name, "real_time") == 0)
-        return "time";
-    if (!unit_ns(m->unit))
-        return NULL;
-    if (!**node)
-        *node = m->name;
-    return "time";
+    switch (metric->quantity) {
+    case PLUMB_GATE_TIME:
+        return unit_ns(unit);
+    case PLUMB_GATE_BYTES:
+        return strcmp(unit, "bytes") == 0                            ? 1
+               : strcmp(unit, "MB") == 0 || strcmp(unit, "MiB") == 0 ? 1048576
+                                                                     : 0;
+    case PLUMB_GATE_COUNT:
+        return strcmp(unit, "count") == 0;
+    default:
+        return 1;
+    }
 }
 
 /* Why there is no value to compare with; NULL: there is one. */
@@ -61,69 +149,128 @@ static const char *obstacle(const plumb_baseline *b)
     }
 }
 
-static int64_t to_bytes(const plumb_baseline *b)
+/* The name of the rule's figure in the history; NULL: the result has none of that metric. */
+static void put_name(struct plumb_buf *out, const struct finding *f, const struct result *result,
+                     const struct plumb_gate_key *key)
 {
-    double factor = strcmp(b->unit, "MB") == 0 ? 1048576 : 1;
-    return (int64_t)(b->median * factor + 0.5);
+    const struct plumb_gate_metric *m = f->rule->metric;
+    if (is(m, "figure"))
+        plumb_buf_str(out, key->name);
+    else if (!result->benchmark)
+        plumb_history_figure_name(out, m, key);
+    else
+        plumb_buf_str(out, is(m, "time")       ? "real_time"
+                           : is(m, "peak_rss") ? "peak_memory"
+                                               : m->name);
 }
 
-/* The metrics of a recording are called "denoise", or "train: denoise" in another phase than the
- * default. */
-static void set_place(struct finding *f, struct plumb_gate_value *v, const char *node,
-                      bool recorded)
+static void get(plumb_baseline *b, const struct result *result, const char *name)
 {
-    const char *colon = recorded ? strstr(node, ": ") : NULL;
-    v->phase = recorded && *node ? "inference" : "";
-    if (colon) {
-        v->phase = plumb_arena_strndup(&f->g->arena, node, (size_t)(colon - node));
-        node = colon + 2;
-    }
-    v->node = plumb_arena_strdup(&f->g->arena, node);
+    *b = (plumb_baseline){.size = sizeof *b};
+    plumb_baseline_set_get(b, &result->baselines, name, 0);
 }
 
-static int add_metric(struct finding *f, const plumb_result *r, const plumb_metric *m,
-                      const char *benchmark)
+/* A node that ran and has no figure of a kind that was counted in the run has a count of 0. */
+static bool is_zero(const struct finding *f, const struct result *result,
+                    const struct plumb_gate_key *key)
 {
-    plumb_baseline b = {.size = sizeof b};
-    const char *node = benchmark, *metric = metric_of(m, &node);
-    const struct plumb_gate_metric *known = metric ? plumb_gate_metric_find(metric) : NULL;
-    struct plumb_gate_value *v;
-    int rc;
-    if (!known)
-        return PLUMB_OK;
-    /* Without the result itself, which may be in the history already. */
-    rc = plumb_history_baseline(&b, f->history, &r->cohort, m->name,
-                                r->time_ns > 0 ? r->time_ns - 1 : 0, f->err);
+    struct plumb_gate_key run = {"", "", "", "", PLUMB_GATE_WHOLE_RUN, true}, node = *key;
+    struct plumb_buf kind = {0}, runs = {0};
+    plumb_baseline b;
+    bool zero;
+    if (!(f->rule->metric->takes & PLUMB_GATE_PER) || key->of_run)
+        return false;
+    node.name = "";
+    plumb_history_figure_name(&kind, f->rule->metric, &run);
+    plumb_history_figure_name(&runs, plumb_gate_metric_find("runs"), &node);
+    get(&b, result, kind.data ? kind.data : "");
+    zero = b.count > 0;
+    get(&b, result, runs.data ? runs.data : "");
+    zero = zero && b.count > 0;
+    plumb_buf_fini(&kind);
+    plumb_buf_fini(&runs);
+    return zero;
+}
+
+static void put_baseline(struct finding *f, const struct plumb_gate_key *key,
+                         const plumb_baseline *b, bool zero)
+{
+    const struct plumb_gate_metric *metric = f->rule->metric;
+    double factor = b->count > 0 ? factor_of(metric, b->unit) : 1;
+    struct plumb_gate_value *v =
+        plumb_gate_put(f->g, &f->g->side[PLUMB_GATE_SIDE_HISTORY].sources[f->source], metric->name);
+    if (!v)
+        return; /* no memory, which the arena says */
+    v->rule = f->rule;
+    v->pipeline = key->pipeline;
+    v->phase = key->phase;
+    v->node = key->node;
+    v->name = key->name;
+    v->of_run = key->of_run;
+    if (zero)
+        return;
+    v->wrong = factor > 0 ? obstacle(b) : "the history has a figure of this name in another unit";
+    if (v->wrong)
+        return;
+    v->exact = (int64_t)(b->median * factor + 0.5);
+    for (uint32_t i = 0; i < b->count; i++)
+        plumb_gate_sample(f->g, v, b->values[i] * factor);
+}
+
+static int find_one(struct finding *f, struct result *result, const struct plumb_gate_key *key)
+{
+    const plumb_result *r = result->r;
+    struct plumb_buf name = {0};
+    plumb_baseline b;
+    int rc = PLUMB_OK;
+    if (!result->read) /* without the result itself, which may be in the history already */
+        rc = plumb_baseline_set_read(&result->baselines, f->history->store, &r->cohort,
+                                     r->time_ns > 0 ? r->time_ns - 1 : 0, f->err);
+    result->read = true;
     if (rc < 0)
         return rc;
-    v = plumb_gate_put(f->g, f->source, metric);
-    if (!v)
-        return plumb_fail(f->err, PLUMB_ERR_MEMORY, "no memory for baselines");
-    set_place(f, v, node, !*benchmark);
-    v->of_run = !*node;
-    v->wrong = obstacle(&b);
-    if (v->wrong)
-        return PLUMB_OK;
-    v->exact = to_bytes(&b);
-    for (uint32_t i = 0; known->quantity == PLUMB_GATE_TIME && i < b.count; i++)
-        plumb_gate_sample(f->g, v, b.values[i] * unit_ns(b.unit));
+    put_name(&name, f, result, key);
+    get(&b, result, name.data ? name.data : "");
+    put_baseline(f, key, &b,
+                 b.state == PLUMB_BASELINE_FOUND && b.count == 0 && is_zero(f, result, key));
+    f->g->arena.failed |= name.failed;
+    plumb_buf_fini(&name);
     return PLUMB_OK;
 }
 
-static int add_result(struct finding *f, const char *path)
+/* The baselines of one rule for the results of one file. */
+static int find_of_rule(struct finding *f, const struct plumb_gate_keys *keys,
+                        struct results *results)
 {
-    plumb_results *results;
-    int rc = plumb_results_open(&results, path, NULL, f->err);
+    int rc = PLUMB_OK;
+    for (size_t i = 0; i < keys->count && rc >= 0; i++)
+        for (size_t k = 0; k < results->count && rc >= 0; k++) {
+            const struct plumb_gate_key *key = &keys->at[i];
+            const char *place = results->at[k].place;
+            if (key->of_run || !*place || strcmp(place, key->node) == 0)
+                rc = find_one(f, &results->at[k], key);
+        }
+    return rc;
+}
+
+static int find_of_file(struct finding *f, const char *path)
+{
+    struct results results;
+    int rc = open_results(&results, &f->g->arena, path, f->err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < plumb_results_count(results) && rc >= 0; i++) {
-        const plumb_result *r = plumb_results_get(results, i);
-        /* A recording has the variant "run"; a benchmark has its name there. */
-        bool run = !r->cohort.variant || strcmp(r->cohort.variant, "run") == 0;
-        for (size_t k = 0; k < r->metric_count && rc >= 0; k++)
-            rc = add_metric(f, r, &r->metrics[k], run ? "" : r->cohort.variant);
+    if (!plumb_gate_add(f->g, PLUMB_GATE_SIDE_HISTORY, "history"))
+        rc = plumb_fail(f->err, PLUMB_ERR_MEMORY, "no memory for baselines");
+    f->source = f->g->side[PLUMB_GATE_SIDE_HISTORY].count - 1;
+    for (size_t i = 0; i < f->g->rules->count && rc >= 0; i++) {
+        struct plumb_gate_keys keys;
+        f->rule = &f->g->rules->rules[i];
+        if (!f->rule->compares || f->rule->old != PLUMB_GATE_OLD_HISTORY)
+            continue;
+        if ((rc = plumb_gate_select(&keys, f->g, f->rule, f->err)) >= 0)
+            rc = find_of_rule(f, &keys, &results);
     }
-    plumb_results_close(results);
+    close_results(&results);
     return rc;
 }
 
@@ -133,12 +280,48 @@ int plumb_gate_find_baselines(struct plumb_gate_case *g, const char *history, pl
     int rc = plumb_history_open(&f.history, history, NULL, err);
     if (rc < 0)
         return rc;
-    f.source = plumb_gate_add(g, PLUMB_GATE_SIDE_HISTORY, "history");
-    for (size_t i = 0; f.source && i < g->side[PLUMB_GATE_SIDE_NEW].count && rc >= 0; i++)
+    for (size_t i = 0; i < g->side[PLUMB_GATE_SIDE_NEW].count && rc >= 0; i++)
         if (!g->side[PLUMB_GATE_SIDE_NEW].sources[i].partial)
-            rc = add_result(&f, g->side[PLUMB_GATE_SIDE_NEW].sources[i].path);
+            rc = find_of_file(&f, g->side[PLUMB_GATE_SIDE_NEW].sources[i].path);
     plumb_history_close(f.history);
     if (rc >= 0 && g->arena.failed)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for baselines");
     return rc;
+}
+
+/* ---- Figures --------------------------------------------------------------------------------- */
+
+static void put_figures(struct plumb_gate_case *g, struct plumb_gate_source *source,
+                        const struct result *result)
+{
+    for (size_t i = 0; i < result->r->metric_count; i++) {
+        const plumb_metric *m = &result->r->metrics[i];
+        struct plumb_gate_value *v = plumb_gate_put(g, source, "figure");
+        if (!v)
+            return;
+        v->node = plumb_arena_strdup(&g->arena, result->place);
+        v->name = plumb_arena_strdup(&g->arena, m->name);
+        v->wrong = m->value == m->value ? NULL : "the result has no value of it";
+        plumb_gate_sample(g, v, m->value);
+    }
+}
+
+int plumb_gate_take_figures(struct plumb_gate_case *g, enum plumb_gate_side side, size_t source,
+                            const char *path, plumb_error *err)
+{
+    struct results results;
+    int rc = open_results(&results, &g->arena, path, err);
+    if (rc < 0)
+        return rc;
+    if (source == g->side[side].count) {
+        struct plumb_gate_source *own = plumb_gate_add(g, side, path);
+        const char *device = results.count > 0 ? results.at[0].r->device : NULL;
+        if (own)
+            own->machine = device ? plumb_arena_strdup(&g->arena, device) : "";
+    }
+    for (size_t i = 0; i < results.count && source < g->side[side].count; i++)
+        put_figures(g, &g->side[side].sources[source], &results.at[i]);
+    close_results(&results);
+    return g->arena.failed ? plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for '%s'", path)
+                           : PLUMB_OK;
 }

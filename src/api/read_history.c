@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/history/judge.h"
+#include "api/read_figures.h"
 #include "api/read_history.h"
 #include "api/take.h"
 #include "base/error.h"
@@ -33,7 +34,8 @@ int plumb_results_read(plumb_results *results, const char *path,
     plumb_results_options o = plumb_results_options_default();
     size_t before = results->list.count;
     int rc = plumb_take(&o, sizeof o, options, err);
-    if (rc == PLUMB_OK && (rc = plumb_results_take(&results->list, path, &o, err)) < 0)
+    if (rc == PLUMB_OK &&
+        (rc = plumb_results_take(&results->list, path, &o, plumb_figures_of_run, err)) < 0)
         results->list.count = before;
     return rc;
 }
@@ -98,34 +100,49 @@ void plumb_history_close(plumb_history *history)
     free(history);
 }
 
-int plumb_history_baseline(plumb_baseline *out, plumb_history *history, const plumb_cohort *cohort,
-                           const char *metric, uint64_t until_ns, plumb_error *err)
+int plumb_baseline_set_read(struct plumb_baseline_set *out, struct plumb_store *store,
+                            const plumb_cohort *cohort, uint64_t until_ns, plumb_error *err)
 {
     struct plumb_store_filter f = {.cohort = *cohort,
                                    .eligible = true,
                                    .newest = PLUMB_BASELINE_RECORDS,
                                    .until_ns = until_ns};
-    plumb_baseline b = {.size = out->size < sizeof b ? out->size : sizeof b};
-    struct plumb_result_list records;
     bool other = false;
     int rc = PLUMB_OK;
-    plumb_result_list_init(&records);
-    bool known = !plumb_cohort_missing(cohort);
-    if (known)
-        rc = plumb_store_select(&records, history->store, &f, err);
-    if (rc == PLUMB_OK && known && records.count == 0)
-        rc = plumb_history_other_recipe(&other, history->store, cohort, until_ns, err);
+    plumb_result_list_init(&out->records);
+    out->state = PLUMB_BASELINE_MISSING_IDENTITY;
+    if (plumb_cohort_missing(cohort))
+        return rc;
+    rc = plumb_store_select(&out->records, store, &f, err);
+    if (rc == PLUMB_OK && out->records.count == 0)
+        rc = plumb_history_other_recipe(&other, store, cohort, until_ns, err);
+    out->state = other                    ? PLUMB_BASELINE_RECIPE_MISMATCH
+                 : out->records.count > 0 ? PLUMB_BASELINE_FOUND
+                                          : PLUMB_BASELINE_NEW_COHORT;
+    return rc;
+}
+
+void plumb_baseline_set_get(plumb_baseline *out, const struct plumb_baseline_set *set,
+                            const char *metric, size_t place)
+{
+    plumb_baseline_of(out, set->records.items, set->records.count, metric, place);
+    out->state = set->state;
+    if (set->state == PLUMB_BASELINE_MISSING_IDENTITY)
+        out->status = PLUMB_HISTORY_INFRA_ERROR;
+    if (set->state == PLUMB_BASELINE_RECIPE_MISMATCH)
+        out->status = PLUMB_HISTORY_RECIPE_MISMATCH;
+}
+
+int plumb_history_baseline(plumb_baseline *out, plumb_history *history, const plumb_cohort *cohort,
+                           const char *metric, uint64_t until_ns, plumb_error *err)
+{
+    plumb_baseline b = {.size = out->size < sizeof b ? out->size : sizeof b};
+    struct plumb_baseline_set set;
+    int rc = plumb_baseline_set_read(&set, history->store, cohort, until_ns, err);
     if (rc == PLUMB_OK) {
-        plumb_baseline_of(&b, records.items, records.count, metric);
-        if (!known) {
-            b.state = PLUMB_BASELINE_MISSING_IDENTITY;
-            b.status = PLUMB_HISTORY_INFRA_ERROR;
-        } else if (other) {
-            b.state = PLUMB_BASELINE_RECIPE_MISMATCH;
-            b.status = PLUMB_HISTORY_RECIPE_MISMATCH;
-        }
+        plumb_baseline_set_get(&b, &set, metric, 0);
         memcpy(out, &b, b.size);
     }
-    plumb_result_list_fini(&records);
+    plumb_result_list_fini(&set.records);
     return rc;
 }

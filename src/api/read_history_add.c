@@ -65,7 +65,7 @@ static void keep_baselines(struct adding *a, size_t at, const struct plumb_resul
     plumb_baseline *b = plumb_arena_alloc(&r->list.arena, (result->metric_count + 1) * sizeof *b);
     for (size_t i = 0; b && i < result->metric_count; i++) {
         b[i].size = sizeof *b;
-        plumb_baseline_of(&b[i], records->items, records->count, result->metrics[i].name);
+        plumb_baseline_of(&b[i], records->items, records->count, result->metrics[i].name, i);
     }
     r->baselines[at] = b;
 }

@@ -57,6 +57,7 @@ int plumb_history_show(char **out, plumb_history *history, int64_t id, const cha
                        plumb_error *err)
 {
     struct plumb_store_filter by = {.id = id};
+    struct plumb_baseline_set set;
     struct plumb_result_list list;
     struct plumb_buf text = {0};
     plumb_baseline *b = NULL;
@@ -67,12 +68,17 @@ int plumb_history_show(char **out, plumb_history *history, int64_t id, const cha
     const plumb_result *r = rc == PLUMB_OK ? &list.items[0].r : NULL;
     if (r && !(b = plumb_arena_alloc(&list.arena, (r->metric_count + 1) * sizeof *b)))
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a history");
+    bool opened = b != NULL;
+    if (opened)
+        rc = plumb_baseline_set_read(&set, history->store, &r->cohort, 0, err);
     for (size_t i = 0; b && rc == PLUMB_OK && i < r->metric_count; i++) {
         b[i].size = sizeof *b;
-        rc = plumb_history_baseline(&b[i], history, &r->cohort, r->metrics[i].name, 0, err);
+        plumb_baseline_set_get(&b[i], &set, r->metrics[i].name, i);
     }
     if (rc == PLUMB_OK)
         rc = plumb_history_record(&text, &list.items[0], b, format ? format : "text", err);
+    if (opened)
+        plumb_result_list_fini(&set.records);
     plumb_result_list_fini(&list);
     return give(rc, &text, out, err);
 }

@@ -18,7 +18,7 @@
 #include <plumb/read/report.h>
 #include <plumb/version.h>
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = PLUMB_REPORT_PATH };
 
 struct plumb_report {
     struct plumb_load load;
@@ -97,7 +97,7 @@ bool plumb_report_is_program(const char *path)
 
 /* A pipeline has its program's name, and the program often lies in the current folder: then its
  * newest run is meant. */
-static int load_of_program(struct plumb_report *r, const char *program, plumb_error *err)
+static int find_of_program(char *out, const char *program, plumb_error *err)
 {
     const char *slash = strrchr(program, '/');
     char dir[PATH_BYTES];
@@ -105,31 +105,33 @@ static int load_of_program(struct plumb_report *r, const char *program, plumb_er
     int rc = plumb_runs_dir(dir, sizeof dir, err);
     if (rc < 0)
         return rc;
-    if (plumb_runs_resolve(r->path, sizeof r->path, slash ? slash + 1 : program, dir, &why) < 0)
+    if (plumb_runs_resolve(out, PATH_BYTES, slash ? slash + 1 : program, dir, &why) < 0)
         return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
                           "'%s' is a program, and '%s' has no run of it: record one with 'plumb "
                           "record -- %s%s'",
                           program, dir, slash ? "" : "./", program);
-    return load_run(r, err);
+    return PLUMB_OK;
+}
+
+int plumb_report_find(char out[PLUMB_REPORT_PATH], const char *run, plumb_error *err)
+{
+    if (run && strlen(run) >= PATH_BYTES)
+        return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", run);
+    if (run && is_file(run) && plumb_report_is_program(run))
+        return find_of_program(out, run, err);
+    if (!run || !is_file(run))
+        return find(out, run, err);
+    memcpy(out, run, strlen(run) + 1);
+    strip_mapping(out);
+    return PLUMB_OK;
 }
 
 static int load(struct plumb_report *r, const char *run, plumb_error *err)
 {
-    int rc;
-    if (run && strlen(run) >= sizeof r->path)
-        return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", run);
-    if (run && is_file(run) && plumb_report_is_program(run))
-        return load_of_program(r, run, err);
-    if (run && is_file(run)) {
-        memcpy(r->path, run, strlen(run) + 1);
-        strip_mapping(r->path);
-        if (is_file(r->path))
-            return plumb_load_file(&r->load, r->path, err);
-        return load_run(r, err);
-    }
-    if ((rc = find(r->path, run, err)) < 0)
+    int rc = plumb_report_find(r->path, run, err);
+    if (rc < 0)
         return rc;
-    return load_run(r, err);
+    return is_file(r->path) ? plumb_load_file(&r->load, r->path, err) : load_run(r, err);
 }
 
 int plumb_report_open(plumb_report **out, const char *run, plumb_error *err)

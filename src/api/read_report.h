@@ -7,6 +7,11 @@
 #include "report/run/render.h"
 #include <plumb/read/report.h>
 
+enum { PLUMB_REPORT_PATH = 4096 };
+
+/* Finds the run directory, or the file, that `run` names (as for plumb_report_open()). Errors:
+ * PLUMB_ERR_ARG, PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO. */
+int plumb_report_find(char out[PLUMB_REPORT_PATH], const char *run, plumb_error *err);
 /* How the report was loaded; lives as long as the report. */
 const struct plumb_load *plumb_report_loaded(const plumb_report *report);
 

@@ -55,6 +55,8 @@ KEEP_VOID(free_text, (char *text), (text))
 KEEP(int, start, (const plumb_options *options, plumb_error *err), (options, err))
 KEEP(int, stop, (plumb_error * err), (err))
 KEEP(int, run_dir, (char *out, size_t size, plumb_error *err), (out, size, err))
+KEEP(int, control_open, (plumb_error * err), (err))
+KEEP_VOID(control_close, (void), ())
 KEEP_VOID(set_debug, (int on), (on))
 KEEP_VOID(set_log, (int level, plumb_log_fn log, void *arg), (level, log, arg))
 KEEP_VOID(log_line, (int level, const char *line), (level, line))
@@ -129,8 +131,23 @@ KEEP(int, node_hook,
 KEEP(int64_t, count_get, (const plumb_count_scope *scope, uint32_t kind, const char *name),
      (scope, kind, name))
 KEEP_VOID(counted_begin, (plumb_counted * out), (out))
+KEEP(int, metric_get,
+     (plumb_metric_series * *out, uint32_t type, const char *name,
+      const plumb_metric_options *options, plumb_error *err),
+     (out, type, name, options, err))
+KEEP(int, metric_read, (plumb_metric_value * out, plumb_metric_series *metric), (out, metric))
+KEEP_VOID(queue_get, (plumb_queue * out, const char *name), (out, name))
 KEEP(int64_t, counted_get, (const plumb_counted *since, uint32_t kind, const char *name),
      (since, kind, name))
+
+KEEP(plumb_stream, stream_begin, (const char *name, uint64_t at_ns), (name, at_ns))
+KEEP(plumb_stream_stage, stream_stage, (plumb_stream stream, const char *name), (stream, name))
+KEEP_VOID(stream_event,
+          (const plumb_stream_stage *stage, uint32_t what, uint64_t sequence, const char *text,
+           uint64_t at_ns),
+          (stage, what, sequence, text, at_ns))
+KEEP_VOID(stream_mark, (plumb_stream stream, uint32_t what, uint64_t sequence, uint64_t at_ns),
+          (stream, what, sequence, at_ns))
 
 void plumb_api_keep_errno(struct plumb_api *table)
 {
@@ -141,7 +158,9 @@ void plumb_api_keep_errno(struct plumb_api *table)
     KEPT(pipeline_set_device), KEPT(device_register), KEPT(device_unregister);
     KEPT(summary_rows), KEPT(rows_free), KEPT(summary_text), KEPT(free_text);
     KEPT(count_get), KEPT(counted_begin), KEPT(counted_get);
+    KEPT(metric_get), KEPT(metric_read), KEPT(queue_get);
     KEPT(start), KEPT(stop), KEPT(run_dir), KEPT(set_debug), KEPT(set_log);
+    KEPT(control_open), KEPT(control_close);
     KEPT(log_line), KEPT(log_line_to), KEPT(measure);
     KEPT(memory_now), KEPT(checkpoint), KEPT(request_begin), KEPT(request_end);
     KEPT(stopwatch_start), KEPT(stopwatch_stop), KEPT(environment_read);
@@ -152,5 +171,6 @@ void plumb_api_keep_errno(struct plumb_api *table)
     KEPT(region_register), KEPT(region_resolve), KEPT(region_list);
     KEPT(activation_register), KEPT(activation_stat), KEPT(activation_sink), KEPT(activation_copy);
     KEPT(node_hook);
+    KEPT(stream_begin), KEPT(stream_stage), KEPT(stream_event), KEPT(stream_mark);
 #undef KEPT
 }

@@ -25,7 +25,9 @@
 #include "record/activation/activation.h"
 #include "record/calls/calls.h"
 #include "record/collect/collector.h"
+#include "record/control/control.h"
 #include "record/count/count.h"
+#include "record/metrics/metrics.h"
 #include "record/run/platform.h"
 #include "record/run/run.h"
 #include "record/run/stopwatch.h"
@@ -52,6 +54,7 @@
 #include "record/stage/hook.h"
 #include "record/stage/ledger.h"
 #include "record/stage/stage.h"
+#include "record/stage/stream.h"
 #include "record/trace/trace.h"
 #include "summary/end_block.h"
 #include "summary/rank_summary.h"
@@ -198,6 +201,19 @@ static void fill_table(void)
     table.count_get = plumb_count_get_impl;
     table.counted_begin = plumb_counted_begin_impl;
     table.counted_get = plumb_counted_get_impl;
+    table.control_open = plumb_control_open_impl;
+    table.control_close = plumb_control_close_impl;
+    table.metric_get = plumb_metric_get_impl;
+    table.metric_add = plumb_metric_add_impl;
+    table.metric_set = plumb_metric_set_impl;
+    table.metric_observe = plumb_metric_observe_impl;
+    table.metric_read = plumb_metric_read_impl;
+    table.queue_get = plumb_queue_get_impl;
+    table.queue_task = plumb_queue_task_impl;
+    table.stream_begin = plumb_stream_begin_impl;
+    table.stream_stage = plumb_stream_stage_impl;
+    table.stream_event = plumb_stream_event_impl;
+    table.stream_mark = plumb_stream_mark_impl;
     plumb_api_keep_errno(&table);
 }
 
@@ -329,6 +345,17 @@ static bool is_marked(void)
            plumb_is_referred_to("plumb_api_1", &table);
 }
 
+/* The process that `plumb record` itself started was asked for by name, marked or not. */
+static bool needs_helper_now(void)
+{
+    if (plumb_rt.control_wanted && plumb_rt.settings.record_pid == plumb_rt.pid)
+        return true;
+    /* Counts of calls are passed on by the helper, in programs that have no marks. */
+    if (plumb_rt.want_run && plumb_rt.settings.count[0])
+        return true;
+    return (plumb_rt.want_run || plumb_rt.control_wanted) && is_marked();
+}
+
 /* 101: in a program that holds a static copy, before the program's own constructors, and after its
  * destructors. It calls functions that the program may replace, such as a malloc() with a trace
  * point in it, and so may be entered again. */
@@ -352,6 +379,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
     plumb_rt.end_block = plumb_end_block;
     plumb_rt.rank_files = plumb_rank_files;
     plumb_runtime_settings();
+    plumb_rt.control_wanted = plumb_rt.settings.control;
     plumb_rt.clock = plumb_clock_pick(plumb_rt.settings.clock);
     plumb_rt.leaves = plumb_leaves_pick();
     plumb_anchor_take(&plumb_rt.early, plumb_rt.clock);
@@ -367,20 +395,23 @@ __attribute__((constructor(101))) static void plumb_load(void)
     /* Before a trace point in a call that comes next opens the run. */
     plumb_helper_loaded();
     plumb_keeper_watch();
-    if (plumb_rt.want_run && is_marked())
+    if (needs_helper_now())
         plumb_helper_start();
-    else if (plumb_rt.want_run)
+    else if (plumb_rt.want_run || plumb_rt.control_wanted)
         plumb_helper_start_late();
     PLUMB_RELEASE(plumb_rt.api, &table);
     leave_rendezvous();
+    plumb_control_loaded();
     plumb_calls_find(&table);
     plumb_run_loaded();
 }
 
 __attribute__((destructor(101))) static void plumb_unload(void)
 {
-    if (!plumb_rt.forwards && plumb_rt.pid == (uint32_t)getpid())
+    if (!plumb_rt.forwards && plumb_rt.pid == (uint32_t)getpid()) {
+        plumb_control_exit();
         plumb_run_exit();
+    }
 }
 
 /* The library's one exported symbol. Another object's constructor may ask before ours has run.

@@ -146,6 +146,27 @@ static void tell_trace(const struct plumb_timing *t, const char *dir)
         plumb_say("plumb: for other viewers: plumb export %s", dir);
 }
 
+/* The newest trace that was switched on during the run, and how many there were. */
+static void tell_windows(const struct plumb_timing *t, const char *dir)
+{
+    const struct plumb_timing_window *last;
+    uint64_t dropped = 0;
+    if (!t->window_count)
+        return;
+    last = &t->windows[t->window_count - 1];
+    for (size_t i = 0; i < t->window_count; i++)
+        dropped += t->windows[i].dropped;
+    plumb_say("plumb: %" PRIu64
+              " trace%s of a part of the run, the last is %s%s%s (%.1f MB, %" PRIu64 " spans)",
+              t->windows_all, t->windows_all == 1 ? "" : "s",
+              last->file[0] == '/' || !dir ? "" : dir, last->file[0] == '/' || !dir ? "" : "/",
+              last->file, (double)last->bytes * 1e-6, last->spans);
+    if (dropped)
+        plumb_say("plumb: %" PRIu64 " spans are not in them, their statistics are complete: "
+                  "PLUMB_TRACE_RING was full, or a trace ended early",
+                  dropped);
+}
+
 /* Spans are counted and calibrated, threads are measured. */
 static void tell_cost(const struct plumb_timing *t)
 {
@@ -174,6 +195,7 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_unaccounted(t);
     tell_preempted(t);
     tell_trace(t, dir);
+    tell_windows(t, dir);
     tell_cost(t);
     if (dir && summary && t->rank <= 0)
         plumb_say("plumb: summary: %s/summary_rank0.txt", dir);
