@@ -3,9 +3,10 @@
 
 #include "inject/count/bare.h"
 #include "inject/count/functions.h"
+#include "inject/count/mapped.h"
 #include "inject/count/wanted.h"
 
-enum { PAGE = 4096, READ = 1, WRITE = 2, OWN_ADDRESSES = 256 };
+enum { PAGE = 4096, READ = 1, WRITE = 2, EXECUTE = 4, OWN_ADDRESSES = 256 };
 
 /* Names of functions whose address is an entry of the program's PLT. Calls through it are counted
  * there. */
@@ -65,7 +66,11 @@ void plumb_relocations_program(const struct plumb_object *o)
     }
 }
 
-/* Returns whether the page(s) of the relocation could be given this protection. */
+/* ---- Protection ------------------------------------------------------------------------------ */
+
+/* The page(s) of the relocation: what is around them may be code (objects linked with -z
+ * noseparate-code, as all were until 2018) or data (objects that were changed after linking, as
+ * those in Python's wheels), and needs the protection that it had. */
 static bool protect(const Elf64_Rela *r, int protection)
 {
     uintptr_t first = (uintptr_t)r & ~(uintptr_t)(PAGE - 1);
@@ -74,25 +79,41 @@ static bool protect(const Elf64_Rela *r, int protection)
            0;
 }
 
-static void watch(const struct plumb_object *o, Elf64_Rela *r, const char *name)
+/* Sets what it needs of the relocation's memory. Returns false if nothing is known about it, or it
+ * cannot be written to. */
+static bool make_writable(struct plumb_mapped *at, const Elf64_Rela *r)
+{
+    if (((uintptr_t)r < at->begin || (uintptr_t)(r + 1) > at->end) &&
+        !plumb_mapped_find(at, (uintptr_t)r, (uintptr_t)(r + 1)))
+        return false;
+    return at->protection & WRITE || protect(r, at->protection | WRITE) ||
+           (at->protection & EXECUTE && protect(r, READ | WRITE));
+}
+
+/* ---- Watching -------------------------------------------------------------------------------- */
+
+static void watch(const struct plumb_object *o, struct plumb_mapped *at, Elf64_Rela *r,
+                  const char *name)
 {
     const Elf64_Xword symbol = ELF64_R_SYM(r->r_info);
     if (r->r_addend) {
         plumb_note_uncounted(o->file, name, "a table has an address inside it");
-    } else if (!protect(r, READ | WRITE)) {
+    } else if (!make_writable(at, r)) {
         plumb_note_uncounted(o->file, name,
                              "calls through a pointer: the relocation cannot be made writable");
     } else {
         r->r_info = ELF64_R_INFO(symbol, R_X86_64_JUMP_SLOT);
-        protect(r, READ);
+        if (!(at->protection & WRITE))
+            protect(r, at->protection);
     }
 }
 
 void plumb_relocations_watch(const struct plumb_object *o)
 {
+    struct plumb_mapped at = {0, 0, 0};
     for (size_t i = 0; i < o->relocation_count; i++) {
         const char *name = wanted_name(o, &o->relocations[i]);
         if (name)
-            watch(o, &o->relocations[i], name);
+            watch(o, &at, &o->relocations[i], name);
     }
 }
