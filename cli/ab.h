@@ -3,6 +3,7 @@
 #ifndef PLUMB_CLI_AB_H
 #define PLUMB_CLI_AB_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,11 +35,18 @@ struct plumb_ab {
     bool record;       /* each run is recorded, below `folder` */
     char folder[4096]; /* temporary */
     uint64_t warmup;
+    size_t most_rounds; /* that will be measured */
     struct plumb_ab_pair *pairs;
     size_t pair_count;
 };
 
-/* Measures `rounds` more rounds of a pair. A program that fails is a message, and false. */
+/* The signal that asked to stop; 0: none. From plumb_ab_catch() on it is passed to the running
+ * program, and measuring ends, so that temporary files can be removed. */
+extern volatile sig_atomic_t plumb_ab_stopped;
+void plumb_ab_catch(void);
+
+/* Measures `rounds` more rounds of a pair. A program that fails is a message, and false. Each run
+ * gets standard input from its beginning if that is a file, and nothing to read otherwise. */
 bool plumb_ab_measure(const struct plumb_ab *ab, struct plumb_ab_pair *pair, size_t rounds);
 /* The path of the recording of round `i` of a side; NULL: it is not there. */
 const char *plumb_ab_recording(char out[4200], const struct plumb_ab *ab,

@@ -6,14 +6,40 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { WARM_UPS = 1000000 }; /* the names of their recordings begin here */
+
+volatile sig_atomic_t plumb_ab_stopped;
+/* For the handler: whom to pass the signal to. */
+static volatile sig_atomic_t plumb_ab_running;
+
+static void stop(int signal)
+{
+    int error = errno;
+    plumb_ab_stopped = signal;
+    if (plumb_ab_running > 0)
+        kill(plumb_ab_running, signal);
+    errno = error;
+}
+
+void plumb_ab_catch(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    struct sigaction act = {.sa_handler = stop};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction old;
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &act, NULL);
+    }
+}
 
 /* ---- Command lines --------------------------------------------------------------------------- */
 
@@ -106,11 +132,28 @@ static double seconds_of(struct timeval t)
     return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
+/* Gives each run the same input: a file from where the shell left it, otherwise nothing. Runs that
+ * shared one description would leave only the first of them something to read. */
+static void give_input(void)
+{
+    struct stat st;
+    off_t start = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    bool file = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && start >= 0;
+    int fd = file ? open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0 && lseek(fd, start, SEEK_SET) < 0)
+        start = 0;
+    if (fd < 0)
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        dup2(fd, STDIN_FILENO);
+}
+
 static void become(char **argv)
 {
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (null >= 0)
         dup2(null, STDOUT_FILENO);
+    give_input();
     setenv("PLUMB_QUIET", "1", 1);
     execvp(argv[0], argv);
     fprintf(stderr, "plumb ab: '%s' cannot be started: %s\n", argv[0], strerror(errno));
@@ -129,9 +172,13 @@ static int run_program(char **argv, double *wall_ns, double *cpu_ns)
         return -1;
     if (pid == 0)
         become(argv);
+    plumb_ab_running = pid;
+    if (plumb_ab_stopped) /* before the handler could know of it */
+        kill(pid, plumb_ab_stopped);
     while (wait4(pid, &status, 0, &use) < 0)
         if (errno != EINTR)
             return -1;
+    plumb_ab_running = 0;
     clock_gettime(CLOCK_MONOTONIC, &end);
     *wall_ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
     *cpu_ns = (seconds_of(use.ru_utime) + seconds_of(use.ru_stime)) * 1e9;
@@ -142,6 +189,8 @@ static bool ended_well(const struct plumb_ab *ab, const struct plumb_ab_pair *pa
                        int status)
 {
     const char *name = side ? pair->b : pair->a;
+    if (plumb_ab_stopped)
+        return false;
     if (status == -1)
         plumb_cli_say(ab->command, "no process for %s: %s", name, strerror(errno));
     else if (WIFSIGNALED(status))
@@ -216,6 +265,19 @@ static bool warm_up(const struct plumb_ab *ab, struct plumb_ab_pair *pair)
     return true;
 }
 
+/* Prints how long the measurement may take, if that is longer than a minute. */
+static void say_duration(const struct plumb_ab *ab, const struct plumb_ab_pair *pair)
+{
+    enum { PATIENCE_S = 60 };
+    double round_s = (pair->ns[0][PLUMB_AB_WALL][0] + pair->ns[1][PLUMB_AB_WALL][0]) / 1e9;
+    double all_s = round_s * (double)ab->most_rounds;
+    if (all_s > PATIENCE_S)
+        plumb_cli_say(ab->command,
+                      "a round of both takes about %.1f s, and %zu rounds %.0f minutes: --rounds "
+                      "sets another limit",
+                      round_s, ab->most_rounds, all_s / 60);
+}
+
 bool plumb_ab_measure(const struct plumb_ab *ab, struct plumb_ab_pair *pair, size_t rounds)
 {
     size_t end = pair->rounds + rounds;
@@ -226,6 +288,8 @@ bool plumb_ab_measure(const struct plumb_ab *ab, struct plumb_ab_pair *pair, siz
         if (!run_side(ab, pair, first, i, true) || !run_side(ab, pair, !first, i, true))
             return false;
         pair->rounds = i + 1;
+        if (i == 0 && ab->pair_count == 1)
+            say_duration(ab, pair);
     }
     return true;
 }

@@ -51,7 +51,8 @@ struct plumb_cli_command {
 extern const struct plumb_cli_command plumb_cmd_record, plumb_cmd_report, plumb_cmd_compare,
     plumb_cmd_diverge, plumb_cmd_activations, plumb_cmd_bench, plumb_cmd_deep, plumb_cmd_gate,
     plumb_cmd_ab, plumb_cmd_runs, plumb_cmd_history, plumb_cmd_recover, plumb_cmd_export,
-    plumb_cmd_doctor, plumb_cmd_help, plumb_cmd_count_launches;
+    plumb_cmd_doctor, plumb_cmd_help, plumb_cmd_count_launches, plumb_cmd_ps, plumb_cmd_serve,
+    plumb_cmd_top, plumb_cmd_attach;
 
 /* main.c: the table. NULL beyond the last; NULL for an unknown name. */
 const struct plumb_cli_command *plumb_cli_command(size_t i);
@@ -84,6 +85,16 @@ void plumb_cli_args_init(struct plumb_cli_args *args, const struct plumb_cli_com
                          int argc, char **argv);
 int plumb_cli_next(struct plumb_cli_args *args);
 int plumb_cli_args_status(int option);
+/* Operands, or the values of an option that may come again. */
+struct plumb_cli_list {
+    const char **at;
+    size_t count;
+};
+/* Makes each list (the last one is NULL) as long as the whole command line. Returns false after a
+ * message. They are freed in either case. */
+bool plumb_cli_lists_make(const struct plumb_cli_command *command,
+                          struct plumb_cli_list *const *lists, int argc);
+void plumb_cli_lists_free(struct plumb_cli_list *const *lists);
 /* Says "plumb NAME: ..., see plumb NAME --help" and returns PLUMB_ARGS_WRONG. */
 int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -109,7 +120,10 @@ bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_inf
  * NULL after a message. */
 plumb_predecessors *plumb_cli_predecessors(const struct plumb_cli_command *command);
 
-/* output.c: writes `text` and a newline to the file `path`; NULL or "-": to stdout. A file is
+/* output.c: copies `path` with each "{host}" replaced by the name of this machine, so that several
+ * machines can write to one folder. Returns false after a message: it is too long. */
+bool plumb_cli_host_path(const struct plumb_cli_command *command, char out[4096], const char *path);
+/* Writes `text` and a newline to the file `path`; NULL or "-": to stdout. A file is
  * written under a temporary name and renamed, so that it is whole or as it was. Returns false after
  * a message that says what is wrong. */
 bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text);

@@ -342,6 +342,7 @@ static bool look_at_rules(struct request *r)
     plumb_gate_close(gate);
     if (!r->rounds)
         r->rounds = most ? most : PLUMB_AB_ROUNDS;
+    r->ab.most_rounds = (size_t)r->rounds;
     return true;
 }
 
@@ -540,6 +541,7 @@ static int run(int argc, char **argv)
     r.fields = calloc((size_t)argc + 1, sizeof *r.fields);
     if (gethostname(r.host, sizeof r.host - 1) < 0 || !r.host[0])
         snprintf(r.host, sizeof r.host, "host");
+    plumb_ab_catch();
     int option = r.fields ? read_arguments(&r, argc, argv) : PLUMB_ARGS_WRONG;
     if (!r.fields)
         out_of_memory();
@@ -548,6 +550,10 @@ static int run(int argc, char **argv)
     else
         status = plumb_cli_args_status(option);
     clean_up(&r);
+    if (plumb_ab_stopped) {
+        signal(plumb_ab_stopped, SIG_DFL);
+        raise(plumb_ab_stopped);
+    }
     return status;
 }
 
@@ -571,7 +577,9 @@ const struct plumb_cli_command plumb_cmd_ab = {
         "are the variants. At several sizes or types the metric is 'time' of a node\n"
         "called as n:256/f32.\n"
         "\n"
-        "The commands' standard output is discarded. A command that fails ends it all.",
+        "The commands' standard output is discarded. If standard input is a file, each\n"
+        "run reads it from the same place; otherwise there is nothing to read. A command\n"
+        "that fails ends it all.",
     .examples = "plumb ab -- ./old in.wav ::: ./new in.wav   # is B slower by more than 5 %?\n"
                 "plumb ab --rule gates.rules:chain -- ./old ::: ./new\n"
                 "plumb ab --node chain -- ./old ::: ./new     # the time of one node\n"

@@ -75,20 +75,15 @@ static const struct plumb_cli_option options[] = {
     {NULL, NULL, NULL, false},
 };
 
-struct side {
-    const char **runs;
-    size_t count;
-};
-
 struct request {
     plumb_compare_options compare;
     plumb_compare_view view;
     plumb_benchmarks_options benchmarks;
     uint32_t given; /* bit i: option i */
     const char *output;
-    struct side sides[2];
-    struct side bare; /* operands before any --a or --b */
-    struct side *now; /* where an operand goes */
+    struct plumb_cli_list sides[2];
+    struct plumb_cli_list bare; /* operands before any --a or --b */
+    struct plumb_cli_list *now; /* where an operand goes */
 };
 
 /* ---- Command line ---------------------------------------------------------------------------- */
@@ -193,9 +188,9 @@ static uint32_t allowed_by(int option)
     }
 }
 
-static void add_run(struct side *side, const char *run)
+static void add_run(struct plumb_cli_list *side, const char *run)
 {
-    side->runs[side->count++] = run;
+    side->at[side->count++] = run;
 }
 
 static bool take(struct request *r, int option, const char *value)
@@ -235,12 +230,12 @@ static bool take(struct request *r, int option, const char *value)
 /* Two operands are the sides when no option named them. */
 static bool settle(struct request *r)
 {
-    struct side *a = &r->sides[PLUMB_SIDE_A];
-    struct side *b = &r->sides[PLUMB_SIDE_B];
+    struct plumb_cli_list *a = &r->sides[PLUMB_SIDE_A];
+    struct plumb_cli_list *b = &r->sides[PLUMB_SIDE_B];
     bool named = a->count + b->count > 0;
     if (named && r->bare.count > 0)
         plumb_cli_usage(&plumb_cmd_compare, "'%s' is on neither side: put it after --a or --b",
-                        r->bare.runs[0]);
+                        r->bare.at[0]);
     else if (named && (a->count == 0 || b->count == 0))
         plumb_cli_usage(&plumb_cmd_compare, "no run after --%s", a->count == 0 ? "a" : "b");
     else if (!named && r->bare.count != 2)
@@ -250,8 +245,8 @@ static bool settle(struct request *r)
                         r->bare.count);
     else {
         if (!named) {
-            add_run(a, r->bare.runs[0]);
-            add_run(b, r->bare.runs[1]);
+            add_run(a, r->bare.at[0]);
+            add_run(b, r->bare.at[1]);
         }
         return true;
     }
@@ -264,7 +259,7 @@ static bool has_no_trace(const struct request *r)
 {
     for (int side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)
         for (size_t i = 0; i < r->sides[side].count; i++) {
-            const char *run = r->sides[side].runs[i];
+            const char *run = r->sides[side].at[i];
             if (!plumb_cli_is_trace(run))
                 continue;
             plumb_cli_say(&plumb_cmd_compare,
@@ -338,14 +333,14 @@ static bool say_remarks(const plumb_comparison *c, const struct request *r, plum
 
 static int work(const struct request *r)
 {
-    const struct side *a = &r->sides[PLUMB_SIDE_A];
-    const struct side *b = &r->sides[PLUMB_SIDE_B];
+    const struct plumb_cli_list *a = &r->sides[PLUMB_SIDE_A];
+    const struct plumb_cli_list *b = &r->sides[PLUMB_SIDE_B];
     plumb_comparison *c = NULL;
     plumb_error err = {0, ""};
     char *text = NULL;
     plumb_compare_result result = {.size = sizeof result};
     int status = PLUMB_EXIT_TROUBLE;
-    if (plumb_comparison_open(&c, a->runs, a->count, b->runs, b->count, &r->compare, &err) < 0 ||
+    if (plumb_comparison_open(&c, a->at, a->count, b->at, b->count, &r->compare, &err) < 0 ||
         plumb_comparison_render(&text, c, &r->view, &err) < 0) {
         plumb_cli_say(&plumb_cmd_compare, "%s", err.message);
         goto out;
@@ -389,7 +384,7 @@ static int are_benchmarks(const struct request *r)
     size_t benchmarks = 0, all = 0;
     for (int side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)
         for (size_t i = 0; i < r->sides[side].count; i++, all++)
-            benchmarks += plumb_benchmarks_are(r->sides[side].runs[i]) == 1;
+            benchmarks += plumb_benchmarks_are(r->sides[side].at[i]) == 1;
     if (benchmarks == 0)
         return only(r, ~of_benchmarks, "files of benchmarks, not for runs") ? 0 : -1;
     if (benchmarks != all || all != 2)
@@ -406,8 +401,8 @@ static int are_benchmarks(const struct request *r)
 
 static bool is_input(const struct request *r)
 {
-    return r->output && (plumb_cli_is_run(r->sides[PLUMB_SIDE_A].runs[0], r->output) ||
-                         plumb_cli_is_run(r->sides[PLUMB_SIDE_B].runs[0], r->output));
+    return r->output && (plumb_cli_is_run(r->sides[PLUMB_SIDE_A].at[0], r->output) ||
+                         plumb_cli_is_run(r->sides[PLUMB_SIDE_B].at[0], r->output));
 }
 
 static int work_benchmarks(struct request *r)
@@ -423,8 +418,8 @@ static int work_benchmarks(struct request *r)
                       "'%s' is one of the files compared: give --output another name", r->output);
         return PLUMB_EXIT_TROUBLE;
     }
-    if (plumb_benchmarks_compare(&text, &result, r->sides[PLUMB_SIDE_A].runs[0],
-                                 r->sides[PLUMB_SIDE_B].runs[0], &r->benchmarks, &err) < 0) {
+    if (plumb_benchmarks_compare(&text, &result, r->sides[PLUMB_SIDE_A].at[0],
+                                 r->sides[PLUMB_SIDE_B].at[0], &r->benchmarks, &err) < 0) {
         plumb_cli_say(&plumb_cmd_compare, "%s", err.message);
         return PLUMB_EXIT_TROUBLE;
     }
@@ -450,21 +445,14 @@ static int run(int argc, char **argv)
     struct request r = {.compare = plumb_compare_options_default(),
                         .view = plumb_compare_view_default(),
                         .benchmarks = plumb_benchmarks_options_default()};
-    struct side *sides[] = {&r.sides[PLUMB_SIDE_A], &r.sides[PLUMB_SIDE_B], &r.bare};
-    enum { SIDES = sizeof sides / sizeof *sides };
+    struct plumb_cli_list *lists[] = {&r.sides[PLUMB_SIDE_A], &r.sides[PLUMB_SIDE_B], &r.bare,
+                                      NULL};
     int status = PLUMB_EXIT_TROUBLE;
-    bool memory = true;
-    for (size_t i = 0; i < SIDES; i++)
-        memory &= (sides[i]->runs = calloc((size_t)argc + 1, sizeof(char *))) != NULL;
-    int option = memory ? read_arguments(&r, argc, argv) : PLUMB_ARGS_WRONG;
-    if (!memory)
-        plumb_cli_say(&plumb_cmd_compare, "out of memory");
-    else if (option == PLUMB_ARGS_END)
-        status = dispatch(&r);
-    else
-        status = plumb_cli_args_status(option);
-    for (size_t i = 0; i < SIDES; i++)
-        free((void *)sides[i]->runs);
+    if (plumb_cli_lists_make(&plumb_cmd_compare, lists, argc)) {
+        int option = read_arguments(&r, argc, argv);
+        status = option == PLUMB_ARGS_END ? dispatch(&r) : plumb_cli_args_status(option);
+    }
+    plumb_cli_lists_free(lists);
     return status;
 }
 

@@ -28,7 +28,9 @@ static const struct plumb_cli_option options[] = {
     [ITERS] = {"iters", "N", "iterations that are counted, after one to warm up (30)", false},
     [TOLERANCE] = {"tolerance", "X",
                    "largest difference of a fused sample from the unfused one (1e-6)", false},
-    [OUT] = {"out", "FILE", "write the result to FILE, whose folders are made; - is stdout (-)",
+    [OUT] = {"out", "FILE",
+             "write the result to FILE, whose folders are made; {host} is this machine; - is "
+             "stdout (-)",
              false},
     {NULL, NULL, NULL, false},
 };
@@ -36,6 +38,7 @@ static const struct plumb_cli_option options[] = {
 struct wish {
     struct plumb_cli_launches l;
     const char *out;
+    char path[4096];
 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -139,8 +142,8 @@ static bool take(struct wish *w, int option, const char *value)
     case TOLERANCE:
         return take_tolerance(w, value);
     default:
-        w->out = value;
-        return *value != '\0';
+        w->out = w->path;
+        return *value && plumb_cli_host_path(&plumb_cmd_count_launches, w->path, value);
     }
 }
 
@@ -295,7 +298,7 @@ const struct plumb_cli_command plumb_cmd_count_launches = {
         "\n"
         "Progress, and what COMMAND prints, go to standard error.",
     .examples = "plumb count-launches\n"
-                "plumb count-launches --depths 2 5 10 20 --iters 100 --out results/cpu.json\n"
+                "plumb count-launches --depths 2 5 10 20 --out results/launches-cpu-{host}.json\n"
                 "plumb count-launches --depths 4,8 -- ./chain {depth} {fused} {iters} {output}",
     .status = "0 success; 2 wrong usage, a command that fails, that has other iterations or\n"
               "whose outputs differ, or output that cannot be written.",

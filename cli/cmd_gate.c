@@ -28,14 +28,9 @@ static const struct plumb_cli_option options[] = {
 static const char *const formats[] = {"text", "json", "md", "csv", "junit", "github"};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-struct list {
-    const char **at;
-    size_t count;
-};
-
 struct request {
     const char *rules, *rule, *history, *format, *output;
-    struct list fresh, old, facts, divergences, also;
+    struct plumb_cli_list fresh, old, facts, divergences, also;
     bool commands, metrics;
 };
 
@@ -51,7 +46,8 @@ static bool take_format(const char **out, const char *text)
     return plumb_cli_wants(&plumb_cmd_gate, "format", formats, FORMATS, text);
 }
 
-static bool take_pair(struct list *list, const char *option, const char *form, const char *text)
+static bool take_pair(struct plumb_cli_list *list, const char *option, const char *form,
+                      const char *text)
 {
     const char *equals = strchr(text, '=');
     if (equals && equals != text && equals[1]) {
@@ -205,7 +201,7 @@ static bool add_results(plumb_gate_report *gate, const struct request *r, plumb_
 /* A slip in the command line must not overwrite what is compared. */
 static bool is_input(const struct request *r, const char *output)
 {
-    const struct list *lists[] = {&r->fresh, &r->old, &r->divergences};
+    const struct plumb_cli_list *lists[] = {&r->fresh, &r->old, &r->divergences};
     bool found = plumb_cli_is_run(r->rules, output);
     for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < lists[k]->count; i++)
@@ -289,21 +285,15 @@ static int list_metrics(const struct request *r)
 static int run(int argc, char **argv)
 {
     struct request r = {.format = "text"};
-    struct list *lists[] = {&r.fresh, &r.old, &r.facts, &r.divergences, &r.also};
-    enum { LISTS = sizeof lists / sizeof *lists };
+    struct plumb_cli_list *lists[] = {&r.fresh, &r.old, &r.facts, &r.divergences, &r.also, NULL};
     int status = PLUMB_EXIT_TROUBLE;
-    bool memory = true;
-    for (size_t i = 0; i < LISTS; i++)
-        memory &= (lists[i]->at = calloc((size_t)argc + 1, sizeof(char *))) != NULL;
-    int option = memory ? read_arguments(&r, argc, argv) : PLUMB_ARGS_WRONG;
-    if (!memory)
-        plumb_cli_say(&plumb_cmd_gate, "out of memory");
-    else if (option == PLUMB_ARGS_END)
-        status = r.metrics ? list_metrics(&r) : work(&r);
-    else
-        status = plumb_cli_args_status(option);
-    for (size_t i = 0; i < LISTS; i++)
-        free((void *)lists[i]->at);
+    if (plumb_cli_lists_make(&plumb_cmd_gate, lists, argc)) {
+        int option = read_arguments(&r, argc, argv);
+        status = option != PLUMB_ARGS_END ? plumb_cli_args_status(option)
+                 : r.metrics              ? list_metrics(&r)
+                                          : work(&r);
+    }
+    plumb_cli_lists_free(lists);
     return status;
 }
 

@@ -29,7 +29,8 @@ static const struct plumb_cli_option options[] = {
                false},
     [ENERGY] = {"energy", NULL, "joules of processors and GPUs, of the program and its stages",
                 false},
-    [ENERGY_OUTPUT] = {"energy-output", "FILE", "the same, also written to FILE", false},
+    [ENERGY_OUTPUT] = {"energy-output", "FILE",
+                       "the same, also written to FILE, where {host} is this machine", false},
     [POWERCAP] = {"powercap", "DIR", "folder of energy counters (/sys/class/powercap)", false},
     {NULL, NULL, NULL, false},
 };
@@ -69,8 +70,7 @@ static bool set_setting(size_t i, const char *value)
     plumb_error err = {0, ""};
     if (!plumb_cli_setting(i, &option, &info))
         return false;
-    if (!value)
-        value = "1";
+    value = value ? value : "1";
     if (plumb_setting_check(info.variable, value, &err) < 0) {
         plumb_cli_usage(&plumb_cmd_record, "--%s: %s", option.name, err.message);
         return false;

@@ -1,103 +1,11 @@
 /* cmd_report.c: plumb report. The first operand chooses a view; a view is one const struct in the
- * table `views`. The options that chose a view before there were operands for it still do: they
- * have no help text and are thus in no help, man page or completion. */
-#include <stdlib.h>
+ * table `views`. */
 #include <string.h>
 
 #include "report.h"
-
-enum {
-    FORMAT,
-    OUTPUT,
-    PIPELINE,
-    PHASE,
-    SORT,
-    TOP,
-    FRAMES,
-    WIDE,
-    EXPLAIN,
-    REQUEST,
-    MIN_WIDTH,
-    NODE,
-    DEPTH,
-    FOLD,
-    UNIT,
-    MODULE,
-    SUSPECTS,
-    BY_STEP,
-    BY,
-    OLD_TREE,
-    OLD_SUMMARY,
-    OLD_MEMORY,
-    OLD_REQUESTS,
-    OLD_SIGNATURES,
-    OLD_TRACE,
-    OLD_GAPS,
-    OLD_STEPS,
-    OLD_SLOWEST,
-    OPTIONS
-};
-
-static const struct plumb_cli_option options[] = {
-    [FORMAT] = {"format", "text|json|csv|md|svg",
-                "form of the output (text); svg is a picture: a flame graph of nodes and tree, "
-                "memory over time of memory",
-                false},
-    [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
-    [PIPELINE] = {"pipeline", "NAME", "only this pipeline", false},
-    [PHASE] = {"phase", "NAME", "only this phase", false},
-    [SORT] = {"sort", "total|self|mean|p95",
-              "figure that the rows are sorted by, largest first (total); the tree has no p95",
-              false},
-    [TOP] = {"top", "N", "show the first N rows of each table; sums still cover all rows", false},
-    [FRAMES] = {"frames", "N",
-                "number of frames of one phase: shown in the title, and (less skip_first_n) the "
-                "divisor of the average; not used if the table has several phases",
-                false},
-    [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
-    [EXPLAIN] = {"explain", NULL, "explain the columns below the output", false},
-    [REQUEST] = {"request", "ID",
-                 "show only this request; in the view requests its stages and time", false},
-    [MIN_WIDTH] =
-        {"min-width", "PX",
-         "svg: combine rectangles narrower than PX pixels (0.1); the picture is 1180 pixels "
-         "wide",
-         false},
-    [NODE] = {"node", "REGEX",
-              "only nodes whose names match; in the tree and the flame graph together with the "
-              "nodes around and inside them",
-              false},
-    [DEPTH] = {"depth", "N", "only the first N levels of the call tree", false},
-    [FOLD] = {"fold", "on|off",
-              "show nodes whose names differ only in a number as one: layer.0 to layer.31 as "
-              "layer.*, with the spread over them; default if there are more than 40 lines",
-              true},
-    [UNIT] = {"unit", "auto|ns|us|ms|s",
-              "unit of times in tables for people (auto: one that fits each column)", false},
-    [MODULE] = {"module", "REGEX", "only modules in whose name REGEX is found", false},
-    [SUSPECTS] = {"suspects", NULL, "show only the suspects, and all of them", false},
-    [BY_STEP] = {"by-step", NULL,
-                 "a row for each layer and step, with its change since the last step", false},
-    [BY] = {"by", "name|shape|stage|step|node|phase",
-            "what a row stands for: of kernels name, shape, stage or step (name); of counts node, "
-            "step or phase (each of them)",
-            false},
-    [OLD_TREE] = {"tree", NULL, NULL, false},
-    [OLD_SUMMARY] = {"summary", NULL, NULL, false},
-    [OLD_MEMORY] = {"memory", NULL, NULL, false},
-    [OLD_REQUESTS] = {"requests", NULL, NULL, false},
-    [OLD_SIGNATURES] = {"signatures", NULL, NULL, false},
-    [OLD_TRACE] = {"trace", NULL, NULL, false},
-    [OLD_GAPS] = {"gaps", NULL, NULL, false},
-    [OLD_STEPS] = {"steps", NULL, NULL, false},
-    [OLD_SLOWEST] = {"slowest", "NODE", NULL, false},
-    {NULL, NULL, NULL, false},
-};
-_Static_assert(OPTIONS <= 32, "an option of a view is a bit of 32");
+#include "report_options.h"
 
 /* ---- The views ------------------------------------------------------------------------------- */
-
-#define BIT(option) (UINT32_C(1) << (option))
 
 enum {
     ALL = BIT(FORMAT) | BIT(OUTPUT) | BIT(EXPLAIN),
@@ -163,6 +71,12 @@ static const struct plumb_cli_report_view views[] = {
               ALL | PART | BIT(TOP) | BIT(NODE) | BIT(BY)},
      .old = -1,
      .kind = PLUMB_VIEW_COUNTS,
+     .show = plumb_cli_show_report},
+    {.head = {"streams", NULL,
+              "streams by sequence: why stages were idle, latencies of controls and outputs",
+              ALL | BIT(TOP)},
+     .old = OLD_STREAMS,
+     .kind = PLUMB_VIEW_STREAMS,
      .show = plumb_cli_show_report},
     {.head = {"activations", NULL,
               "outputs of the layers of a model, as plumb activations shows them",
@@ -241,139 +155,6 @@ static size_t list_views(char *out, size_t size, int option)
     return count;
 }
 
-/* ---- Options --------------------------------------------------------------------------------- */
-
-static bool take_sort(plumb_report_options *o, const char *text)
-{
-    static const char *const names[] = {"total", "self", "mean", "p95"};
-    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], text) == 0) {
-            o->sort = i;
-            return true;
-        }
-    plumb_cli_usage(&plumb_cmd_report, "--sort wants total, self, mean or p95, not '%s'", text);
-    return false;
-}
-
-static bool take_format(plumb_report_options *o, const char *text)
-{
-    for (size_t i = 0; plumb_report_format(i); i++)
-        if (strcmp(plumb_report_format(i), text) == 0) {
-            o->format = text;
-            return true;
-        }
-    plumb_cli_usage(&plumb_cmd_report, "--format wants text, json, csv, md or svg, not '%s'", text);
-    return false;
-}
-
-/* The command's locale is C, whatever the user's is: a number has a point. */
-static bool take_min_width(plumb_report_options *o, const char *text)
-{
-    char *end;
-    double px = strtod(text, &end);
-    if (end == text || *end || !(px > 0 && px <= 1180)) {
-        plumb_cli_usage(&plumb_cmd_report,
-                        "--min-width wants pixels above 0 and up to 1180, not '%s'", text);
-        return false;
-    }
-    o->min_width = px;
-    return true;
-}
-
-/* The view is known only when the whole line has been read. */
-static bool take_by(struct plumb_cli_wish *w)
-{
-    static const char *const of_kernels[] = {"name", "shape", "stage", "step", NULL};
-    static const char *const of_counts[] = {"node", "step", "phase", NULL};
-    bool counts = w->options.view == PLUMB_VIEW_COUNTS;
-    const char *const *names = counts ? of_counts : of_kernels;
-    uint32_t i = 0;
-    while (w->by && names[i] && strcmp(names[i], w->by) != 0)
-        i++;
-    if (w->by && !names[i]) {
-        plumb_cli_usage(&plumb_cmd_report, "--by wants %s, not '%s'",
-                        counts ? "node, step or phase" : "name, shape, stage or step", w->by);
-        return false;
-    }
-    if (counts)
-        w->options.by = w->by ? i + 1 : PLUMB_BY_ALL;
-    else if (w->by)
-        w->trace.by = i;
-    return true;
-}
-
-static bool take_text(struct plumb_cli_wish *w, int option, const char *value)
-{
-    plumb_report_options *o = &w->options;
-    switch (option) {
-    case OUTPUT:
-        w->output = value;
-        break;
-    case PIPELINE:
-        o->pipeline = value;
-        break;
-    case PHASE:
-        o->phase = value;
-        break;
-    case REQUEST:
-        o->request = value;
-        break;
-    case NODE:
-        o->node = value;
-        break;
-    case BY:
-        w->by = value;
-        break;
-    case MODULE:
-        w->activations.module = value;
-        break;
-    default:
-        break;
-    }
-    return true;
-}
-
-static bool take(struct plumb_cli_wish *w, int option, const char *value)
-{
-    plumb_report_options *o = &w->options;
-    w->given |= BIT(option);
-    switch (option) {
-    case FORMAT:
-        return take_format(o, value);
-    case MIN_WIDTH:
-        return take_min_width(o, value);
-    case SORT:
-        return take_sort(o, value);
-    case TOP:
-        return plumb_cli_number(&plumb_cmd_report, "top", value, &o->top);
-    case FRAMES:
-        return plumb_cli_number(&plumb_cmd_report, "frames", value, &o->frames);
-    case DEPTH:
-        return plumb_cli_depth(&plumb_cmd_report, value, &o->depth);
-    case FOLD:
-        return plumb_cli_fold(&plumb_cmd_report, value, &o->fold);
-    case UNIT:
-        return plumb_cli_unit(&plumb_cmd_report, value, &o->unit);
-    case WIDE:
-        o->wide = 1;
-        return true;
-    case EXPLAIN:
-        o->explain = 1;
-        return true;
-    case SUSPECTS:
-        w->activations.kind = PLUMB_ACTIVATIONS_SUSPECTS;
-        return true;
-    case BY_STEP:
-        w->activations.kind = PLUMB_ACTIVATIONS_STEPS;
-        return true;
-    case OLD_SLOWEST:
-        w->trace.node = value;
-        return true;
-    default:
-        return take_text(w, option, value);
-    }
-}
-
 /* ---- Which options a view takes -------------------------------------------------------------- */
 
 static bool refuse(const struct plumb_cli_report_view *view, int option)
@@ -381,7 +162,8 @@ static bool refuse(const struct plumb_cli_report_view *view, int option)
     char takers[256];
     size_t n = list_views(takers, sizeof takers, option);
     plumb_cli_usage(&plumb_cmd_report, "--%s is an option of the view%s %s, not of '%s'",
-                    options[option].name, n == 1 ? "" : "s", takers, view->head.name);
+                    plumb_cli_report_options[option].name, n == 1 ? "" : "s", takers,
+                    view->head.name);
     return false;
 }
 
@@ -389,7 +171,7 @@ static bool refuse_by(const struct plumb_cli_report_view *view, int option, cons
                       const char *other)
 {
     plumb_cli_usage(&plumb_cmd_report, "--%s changes nothing of the view '%s' %s --%s",
-                    options[option].name, view->head.name, with, other);
+                    plumb_cli_report_options[option].name, view->head.name, with, other);
     return false;
 }
 
@@ -550,7 +332,7 @@ static int run(int argc, char **argv)
     while ((option = plumb_cli_next(&args)) >= 0) {
         if (option == PLUMB_ARGS_OPERAND)
             add_operand(&operands, args.value);
-        else if (!take(&w, option, args.value))
+        else if (!plumb_cli_report_take(&w, option, args.value))
             return PLUMB_EXIT_TROUBLE;
     }
     if (option != PLUMB_ARGS_END)
@@ -559,7 +341,7 @@ static int run(int argc, char **argv)
     for (int i = args.operand; i < argc; i++)
         add_operand(&operands, argv[i]);
     if (!take_operands(&w, &operands) || !settle_view(&w) || !takes_options(w.view, &w) ||
-        !take_by(&w))
+        !plumb_cli_report_take_by(&w))
         return PLUMB_EXIT_TROUBLE;
     return w.view->show(&w);
 }
@@ -610,7 +392,7 @@ const struct plumb_cli_command plumb_cmd_report = {
                 "plumb report kernels --by stage --top 20 RUN    # where devices spent it",
     .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, a phase\n"
               "or pipeline that the run does not have, or output that cannot be written.",
-    .options = options,
+    .options = plumb_cli_report_options,
     .view = view_at,
     .in_order = true,
     .run = run,

@@ -60,7 +60,7 @@ static void save(const struct plumb_cli_energy *e, const char *command, const ch
 void plumb_cli_energy_show(struct plumb_cli_energy *e, char *const *argv,
                            const struct plumb_cli_log *log)
 {
-    char command[4096], run[1024], first[1024], path[1100];
+    char command[4096], run[1024], first[1024], path[1100], output[4096];
     struct plumb_cli_left left;
     if (!e->meter)
         return;
@@ -80,8 +80,8 @@ void plumb_cli_energy_show(struct plumb_cli_energy *e, char *const *argv,
         snprintf(path, sizeof path, "%s/energy.json", left.dir);
         save(e, command, left.dir, path);
     }
-    if (e->output)
-        save(e, command, any ? first : NULL, e->output);
+    if (e->output && plumb_cli_host_path(&plumb_cmd_record, output, e->output))
+        save(e, command, any ? first : NULL, output);
 }
 
 void plumb_cli_energy_free(struct plumb_cli_energy *e)

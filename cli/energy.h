@@ -9,7 +9,7 @@
 struct plumb_cli_log;
 struct plumb_cli_energy {
     bool wanted;          /* otherwise the functions do nothing */
-    const char *output;   /* file for the result; NULL: none */
+    const char *output;   /* file for the result, with {host} in it; NULL: none */
     const char *powercap; /* folder of the counters; NULL: that of the system */
     plumb_energy_meter *meter;
     plumb_energy energy;

@@ -132,39 +132,13 @@ static void put_object(struct listing *l, const char *object)
         close(fd);
 }
 
-/* Runs the program's dynamic linker so that it prints the libraries instead of running it. NULL: no
- * process. */
-static FILE *list_libraries(const char *binary, pid_t *child)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return NULL;
-    *child = fork();
-    if (*child == 0) {
-        int nothing = open("/dev/null", O_RDWR);
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(nothing, STDERR_FILENO);
-        dup2(nothing, STDIN_FILENO);
-        setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
-        unsetenv("LD_AUDIT");
-        execl(binary, binary, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    if (*child < 0) {
-        close(ends[0]);
-        return NULL;
-    }
-    return fdopen(ends[0], "r");
-}
-
 /* "libx.so.1 => /usr/lib/libx.so.1 (0x...)", or "/lib64/ld-linux-x86-64.so.2 (0x...)" */
 static void put_libraries(struct listing *l, const char *binary)
 {
     pid_t child;
     char *line = NULL;
     size_t cap = 0;
-    FILE *list = list_libraries(binary, &child);
+    FILE *list = plumb_cli_libraries(binary, &child);
     while (list && getline(&line, &cap, list) > 0) {
         char *path = strchr(line, '/'), *end = path ? strstr(path, " (0x") : NULL;
         if (!end)

@@ -9,7 +9,8 @@ static const struct plumb_cli_command *const commands[] = {
     &plumb_cmd_record,      &plumb_cmd_report, &plumb_cmd_compare,        &plumb_cmd_diverge,
     &plumb_cmd_activations, &plumb_cmd_bench,  &plumb_cmd_gate,           &plumb_cmd_ab,
     &plumb_cmd_deep,        &plumb_cmd_runs,   &plumb_cmd_history,        &plumb_cmd_recover,
-    &plumb_cmd_export,      &plumb_cmd_doctor, &plumb_cmd_count_launches, &plumb_cmd_help,
+    &plumb_cmd_export,      &plumb_cmd_doctor, &plumb_cmd_count_launches, &plumb_cmd_serve,
+    &plumb_cmd_ps,          &plumb_cmd_top,    &plumb_cmd_attach,         &plumb_cmd_help,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -50,6 +51,8 @@ static const struct synonym {
     {"diff", &plumb_cmd_compare, NULL},
     {"convert", &plumb_cmd_export, NULL},
     {"check", &plumb_cmd_doctor, NULL},
+    {"watch", &plumb_cmd_top, NULL},
+    {"htop", &plumb_cmd_top, NULL},
     {"tree", NULL, "plumb report tree"},
     {"trace", NULL, "plumb report trace (of a run recorded with PLUMB_TRACE=1)"},
     {"tracing", NULL, "plumb report trace (of a run recorded with PLUMB_TRACE=1)"},

@@ -211,6 +211,23 @@ int plumb_cli_args_status(int option)
     return option == PLUMB_ARGS_WRONG ? PLUMB_EXIT_TROUBLE : PLUMB_EXIT_OK;
 }
 
+bool plumb_cli_lists_make(const struct plumb_cli_command *command,
+                          struct plumb_cli_list *const *lists, int argc)
+{
+    bool memory = true;
+    for (size_t i = 0; lists[i]; i++)
+        memory &= (lists[i]->at = calloc((size_t)argc + 1, sizeof(char *))) != NULL;
+    if (!memory)
+        plumb_cli_say(command, "out of memory");
+    return memory;
+}
+
+void plumb_cli_lists_free(struct plumb_cli_list *const *lists)
+{
+    for (size_t i = 0; lists[i]; i++)
+        free((void *)lists[i]->at);
+}
+
 int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
 {
     char what[1024];

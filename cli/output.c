@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -85,4 +86,24 @@ bool plumb_cli_append(const struct plumb_cli_command *command, const char *path,
         plumb_cli_say(command, "cannot append to '%s' (GITHUB_STEP_SUMMARY): %s", path,
                       strerror(errno));
     return done;
+}
+
+bool plumb_cli_host_path(const struct plumb_cli_command *command, char out[4096], const char *path)
+{
+    static const char mark[] = "{host}";
+    char host[256] = "";
+    size_t n = 0;
+    if (gethostname(host, sizeof host - 1) < 0 || !host[0])
+        snprintf(host, sizeof host, "host");
+    for (const char *p = path; *p && n < 4096;) {
+        bool here = strncmp(p, mark, sizeof mark - 1) == 0;
+        n += (size_t)snprintf(out + n, 4096 - n, "%.*s", here ? 255 : 1, here ? host : p);
+        p += here ? sizeof mark - 1 : 1;
+    }
+    if (n < 4096) {
+        out[n] = '\0';
+        return true;
+    }
+    plumb_cli_say(command, "the path '%.60s...' is too long", path);
+    return false;
 }

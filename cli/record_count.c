@@ -1,11 +1,16 @@
 /* record_count.c: see record_count.h. */
 #include "record_count.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -72,14 +77,85 @@ static const char *program_obstacle(const struct plumb_cli_target *t)
     return NULL;
 }
 
-/* Puts the auditor before those that the user has. */
+/* ---- Thread-local memory --------------------------------------------------------------------- */
+
+/* With an auditor, glibc lays out the thread-local memory of a program before its libraries are
+ * known, and takes theirs from a reserve of 512 bytes (glibc.rtld.optional_static_tls): programs
+ * with an allocator that has more, such as jemalloc's, do not start. So the reserve is what the
+ * libraries of the program have, which it would have had without an auditor. Programs that it
+ * starts have the same environment, and are not known: they have 4 KiB at least. */
+enum { RESERVE_LEAST = 4096, RESERVE_FREE = 512 };
+#define RESERVE "glibc.rtld.optional_static_tls"
+
+/* Returns the thread-local bytes of an ELF file, 0 if it cannot be read. */
+static uint64_t tls_of(const char *path)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr s;
+    uint64_t bytes = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
+        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_phentsize == sizeof s)
+        for (unsigned i = 0; i < head.e_phnum; i++)
+            if (pread(fd, &s, sizeof s, (off_t)(head.e_phoff + i * sizeof s)) ==
+                    (ssize_t)sizeof s &&
+                s.p_type == PT_TLS)
+                bytes += s.p_memsz + s.p_align;
+    if (fd >= 0)
+        close(fd);
+    return bytes;
+}
+
+/* Returns the thread-local bytes of the libraries that the program is linked with. */
+static uint64_t tls_of_libraries(const struct plumb_cli_target *t)
+{
+    uint64_t sum = 0;
+    char *line = NULL, *path, *end;
+    size_t size = 0;
+    pid_t pid;
+    FILE *lines = t->known ? plumb_cli_libraries(t->binary, &pid) : NULL;
+    if (!lines)
+        return 0;
+    while (getline(&line, &size, lines) > 0)
+        if ((path = strchr(line, '/')) != NULL && (end = strstr(path, " (0x")) != NULL) {
+            *end = '\0';
+            sum += tls_of(path);
+        }
+    free(line);
+    fclose(lines);
+    waitpid(pid, NULL, 0);
+    return sum;
+}
+
+/* A value that the user has set stays. */
+static bool add_reserve(const struct plumb_cli_target *t)
+{
+    const char *before = getenv("GLIBC_TUNABLES");
+    uint64_t bytes = tls_of_libraries(t) + RESERVE_FREE;
+    char *value = NULL;
+    bool ok;
+    if (before && strstr(before, RESERVE "="))
+        return true;
+    if (bytes < RESERVE_LEAST)
+        bytes = RESERVE_LEAST;
+    ok = asprintf(&value, "%s%s" RESERVE "=%" PRIu64, before ? before : "",
+                  before && *before ? ":" : "", bytes) >= 0 &&
+         setenv("GLIBC_TUNABLES", value, 1) == 0;
+    free(value);
+    return ok;
+}
+
+/* ---- The auditor ----------------------------------------------------------------------------- */
+
+/* Puts the auditor after those that the user has. The linker forgets what an earlier one replaced
+ * if a later one, such as sotruss's, sets the flags of a binding. */
 static bool add_auditor(const char *path)
 {
     const char *before = getenv("LD_AUDIT");
     char *value = NULL;
     if (!before || !*before)
         return setenv("LD_AUDIT", path, 1) == 0;
-    bool ok = asprintf(&value, "%s:%s", path, before) >= 0;
+    bool ok = asprintf(&value, "%s:%s", before, path) >= 0;
     ok = ok && setenv("LD_AUDIT", value, 1) == 0;
     free(value);
     return ok;
@@ -109,9 +185,9 @@ bool plumb_cli_count_prepare(const struct plumb_cli_target *t, const char *progr
                       path);
         return false;
     }
-    if (add_auditor(path))
+    if (add_reserve(t) && add_auditor(path))
         return true;
-    plumb_cli_say(us, "cannot set LD_AUDIT: %s", strerror(errno));
+    plumb_cli_say(us, "cannot set LD_AUDIT and GLIBC_TUNABLES: %s", strerror(errno));
     return false;
 }
 

@@ -370,3 +370,27 @@ bool plumb_cli_beside(char *out, size_t size, const char *library, const char *n
     int n = snprintf(out, size, "%.*s%s", slash ? (int)(slash + 1 - library) : 0, library, name);
     return n > 0 && (size_t)n < size && access(out, R_OK) == 0;
 }
+
+FILE *plumb_cli_libraries(const char *binary, pid_t *child)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return NULL;
+    *child = fork();
+    if (*child == 0) {
+        int nothing = open("/dev/null", O_RDWR);
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(nothing, STDERR_FILENO);
+        dup2(nothing, STDIN_FILENO);
+        setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+        unsetenv("LD_AUDIT");
+        execl(binary, binary, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    if (*child < 0) {
+        close(ends[0]);
+        return NULL;
+    }
+    return fdopen(ends[0], "r");
+}

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 struct plumb_cli_target {
     char path[4096];   /* as found; "" when not found */
@@ -30,6 +32,11 @@ void plumb_cli_target_find(struct plumb_cli_target *out, const char *name);
 const char *plumb_cli_target_obstacle(const struct plumb_cli_target *t);
 /* The same for the malloc interposer. */
 const char *plumb_cli_target_allocator(const struct plumb_cli_target *t);
+
+/* Runs the program's dynamic linker so that it prints the libraries that the program is linked
+ * with, a line each ("libc.so.6 => /lib/... (0x...)"), instead of running it. The caller closes
+ * the file and waits for the child. NULL: no process. */
+FILE *plumb_cli_libraries(const char *binary, pid_t *child);
 
 /* Finds the libplumb.so to preload: PLUMB_LIBRARY, otherwise the one that belongs to this command.
  * Returns whether it exists; `out` has the expected path in both cases. */

@@ -11,7 +11,7 @@ _plumb() {
     local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches serve ps top attach help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -26,7 +26,7 @@ _plumb() {
     done
     case ${COMP_WORDS[1]} in
     record)
-        words='--malloc --calls --energy --energy-output --powercap --dir --trace-dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --capture --capture-bytes --collect --trace --trace-max --trace-mode --trace-ring --keep-signal --keep-if --trace-steps --trace-shapes --trace-memory --trace-flops --trace-stack --trace-stack-depth --regions --region-scope --region-check --trace-nodes --nvtx --activations --activations-layers --activations-stats --activations-steps --activations-output --activations-append --activations-queue --activations-dump --activations-dump-bytes --count --fork --signals --helper --quiet --log --help'
+        words='--malloc --calls --energy --energy-output --powercap --dir --trace-dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --capture --capture-bytes --collect --trace --trace-max --trace-mode --trace-ring --keep-signal --keep-if --trace-steps --trace-shapes --trace-memory --trace-flops --trace-stack --trace-stack-depth --regions --region-scope --region-check --trace-nodes --nvtx --activations --activations-layers --activations-stats --activations-steps --activations-output --activations-append --activations-queue --activations-dump --activations-dump-bytes --count --fork --signals --helper --quiet --control --log --help'
         case $previous in
         --median) COMPREPLY=($(compgen -W 'sketch p2' -- "$current")); return ;;
         --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic virtual' -- "$current")); return ;;
@@ -44,7 +44,7 @@ _plumb() {
         ;;
     report)
         words='--format --output --pipeline --phase --sort --top --frames --wide --explain --request --min-width --node --depth --fold --unit --module --suspects --by-step --by --help'
-        names='nodes tree summary memory requests signatures counts activations trace gaps steps slowest kernels '$(_plumb_runs)
+        names='nodes tree summary memory requests signatures counts streams activations trace gaps steps slowest kernels '$(_plumb_runs)
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;
@@ -125,10 +125,10 @@ _plumb() {
         esac
         ;;
     export)
-        words='--format --output --help'
+        words='--format --to --output --help'
         names=$(_plumb_runs)
         case $previous in
-        --format) COMPREPLY=($(compgen -W 'chrome perfetto folded speedscope csv otf2' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'chrome perfetto folded speedscope csv otf2 prometheus otlp' -- "$current")); return ;;
         esac
         ;;
     doctor)
@@ -142,9 +142,32 @@ _plumb() {
         --device) COMPREPLY=($(compgen -W 'cpu cuda' -- "$current")); return ;;
         esac
         ;;
+    serve)
+        words='--listen --http --device-interval --tls-cert --tls-key --client-ca --control-name --token --read-token --read-only --any-user --insecure --runs --otlp --workers --max-message --drain --help'
+        case $previous in
+        esac
+        ;;
+    ps)
+        words='--format --help'
+        case $previous in
+        --format) COMPREPLY=($(compgen -W 'text json' -- "$current")); return ;;
+        esac
+        ;;
+    top)
+        words='--once --count --interval --sort --reverse --filter --tree --total --format --help'
+        names=$(_plumb_runs)
+        case $previous in
+        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
+        esac
+        ;;
+    attach)
+        words='--for --steps --trace --regions --nodes --output --help'
+        case $previous in
+        esac
+        ;;
     help)
         words='--man --completion --markdown --help'
-        names='record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help environment regions coming-from'
+        names='record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches serve ps top attach help environment regions coming-from'
         files=
         case $previous in
         esac

@@ -15,6 +15,7 @@ _plumb_report_views() {
         'requests:the requests that were served, or the stages of one'
         'signatures:each different signature of inputs and outputs of each stage'
         'counts:exact counts\: dispatches, launches, copies, allocations, and the program'\''s own'
+        'streams:streams by sequence\: why stages were idle, latencies of controls and outputs'
         'activations:outputs of the layers of a model, as plumb activations shows them'
         'trace:timeline\: nodes by thread, threads, gaps, steps'
         'gaps:timeline\: the largest gaps between spans of a thread'
@@ -52,9 +53,13 @@ _plumb() {
         'runs:list recorded runs and remove old ones'
         'history:keep results over time, and compare new ones with their baseline'
         'recover:make the report of a run that was killed'
-        'export:write the trace of a run for other tools'
+        'export:write the trace or the requests of a run for other tools'
         'doctor:check what can be recorded here, and what prevents it'
         'count-launches:count dispatches and launches per iteration'
+        'serve:watch and steer running processes over gRPC, metrics over HTTP'
+        'ps:list running processes that can be controlled'
+        'top:watch where a running process spends its time'
+        'attach:record a running process for a while, and leave it as it was'
         'help:explain a command, a variable, or a name of another profiler'
     )
     if (( CURRENT == 2 )); then
@@ -69,7 +74,7 @@ _plumb() {
         '--malloc[count what the program and its libraries allocate with malloc(), by node]' \
         '--calls=[make spans of the functions below the folder ROOT (-g -finstrument-functions)]:ROOT:' \
         '--energy[joules of processors and GPUs, of the program and its stages]' \
-        '--energy-output=[the same, also written to FILE]:FILE:_files' \
+        '--energy-output=[the same, also written to FILE, where {host} is this machine]:FILE:_files' \
         '--powercap=[folder of energy counters (/sys/class/powercap)]:DIR:_files' \
         '--dir=[parent of run directories; ~ %h %p %r %q{NAME} are expanded]:DIR:_files' \
         '--trace-dir=[sets DIR and turns the trace on; with TRACE=0 sets DIR alone]:DIR:_files' \
@@ -124,6 +129,7 @@ _plumb() {
         '--signals=-[end the run on SIGTERM and SIGINT if the program does not handle them]::on|off:(on off)' \
         '--helper=-[use a helper thread; off: no memory samples, no trace, no activations]::on|off:(on off)' \
         '--quiet=-[print no end block on stderr]::on|off:(on off)' \
+        '--control=-[take commands of this user'\''s plumb ps, attach, top and serve while running]::on|off:(on off)' \
         '--log=[log lines that are printed on stderr while running]:silent|error|warn|info|debug:(silent error warn info debug)' \
         '--help[show this text]' \
         '*:::command:_normal'
@@ -331,7 +337,8 @@ _plumb() {
         ;;
     export)
         _arguments -S \
-        '--format=[form of the output (chrome)]:chrome|perfetto|folded|speedscope|csv|otf2:(chrome perfetto folded speedscope csv otf2)' \
+        '--format=[form of the output (chrome)]:chrome|perfetto|folded|speedscope|csv|otf2|prometheus|otlp:(chrome perfetto folded speedscope csv otf2 prometheus otlp)' \
+        '--to=[the same]:FORM:' \
         '--output=[write there; '\''-'\'' is standard output, a folder gets the default name]:FILE:_files' \
         '--help[show this text]' \
         '*:run:_plumb_runs'
@@ -350,7 +357,60 @@ _plumb() {
         '--device=[where it is computed (cpu)]:cpu|cuda:(cpu cuda)' \
         '--iters=[iterations that are counted, after one to warm up (30)]:N:' \
         '--tolerance=[largest difference of a fused sample from the unfused one (1e-6)]:X:' \
-        '--out=[write the result to FILE, whose folders are made; - is stdout (-)]:FILE:_files' \
+        '--out=[write the result to FILE, whose folders are made; {host} is this machine; - is stdout (-)]:FILE:_files' \
+        '--help[show this text]' \
+        '*:file:_files'
+        ;;
+    serve)
+        _arguments -S \
+        '--listen=[gRPC: HOST:PORT or unix:PATH; may be repeated (127.0.0.1:50051)]:ADDRESS:' \
+        '--http=[HTTP, for Prometheus: the same forms; may be repeated (127.0.0.1:9464)]:ADDRESS:' \
+        '--device-interval=[between readings of GPUs for HTTP; 0: none is read (5)]:SECONDS:' \
+        '--tls-cert=[certificate of the server, PEM; turns TLS on]:FILE:_files' \
+        '--tls-key=[its private key, PEM]:FILE:_files' \
+        '--client-ca=[demand client certificates that this authority has signed]:FILE:_files' \
+        '--control-name=[certificates of this name have the control role, all others may read; may be repeated]:NAME:' \
+        '--token=[file with the bearer token of the control role]:FILE:_files' \
+        '--read-token=[file with the bearer token of the read-only role]:FILE:_files' \
+        '--read-only[give the control role to no caller]' \
+        '--any-user[on loopback, without a token: other users of this machine too]' \
+        '--insecure[allow an address beyond this machine without TLS]' \
+        '--runs=[folder of runs for ListRuns and GetRun (PLUMB_DIR, else plumb-out)]:DIR:_files' \
+        '--otlp=[send the requests of runs to this collector of OpenTelemetry]:URL:' \
+        '--workers=[threads that answer calls (GRPC_MAX_WORKERS, else 10)]:N:' \
+        '--max-message=[largest message (GRPC_MAX_MSG_SIZE, else 314572800)]:BYTES:' \
+        '--drain=[how long calls may go on after SIGTERM (10)]:SECONDS:' \
+        '--help[show this text]' \
+        '*:file:_files'
+        ;;
+    ps)
+        _arguments -S \
+        '--format=[how to print (text)]:text|json:(text json)' \
+        '--help[show this text]' \
+        '*:file:_files'
+        ;;
+    top)
+        _arguments -S \
+        '--once[print one table as plain text and end]' \
+        '--count=[print N tables as plain text and end]:N:' \
+        '--interval=[time between two readings (1)]:SECONDS:' \
+        '--sort=[share, rate, mean, p95, self, device, open, memory, count or name (share)]:KEY:' \
+        '--reverse[the smallest first]' \
+        '--filter=[only nodes whose name contains TEXT]:TEXT:' \
+        '--tree[show the call tree]' \
+        '--total[figures since the start of the run instead of the last interval]' \
+        '--format=[form of the table (text); each but text prints one table, as --once does]:text|json|csv|md:(text json csv md)' \
+        '--help[show this text]' \
+        '*:run:_plumb_runs'
+        ;;
+    attach)
+        _arguments -S \
+        '--for=[how long: 10s, 500ms, 2m, or seconds (until Ctrl-C)]:TIME:' \
+        '--steps=[until so many steps that begin from now on have ended]:N:' \
+        '--trace[write a trace of that time as well]' \
+        '--regions=[keep the trace to these regions; implies --trace]:NAMES:' \
+        '--nodes=[keep the trace to these nodes; implies --trace]:PATTERNS:' \
+        '--output=[where the run goes: a folder that is not there, or empty]:DIR:_files' \
         '--help[show this text]' \
         '*:file:_files'
         ;;
@@ -360,7 +420,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*:topic:(record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help environment regions coming-from)'
+        '*:topic:(record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches serve ps top attach help environment regions coming-from)'
         ;;
     esac
 }

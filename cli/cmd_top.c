@@ -1,0 +1,343 @@
+/* cmd_top.c: plumb top. */
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "top.h"
+#include <plumb/control.h>
+
+enum { ONCE, COUNT, INTERVAL, SORT, REVERSE, FILTER, TREE, TOTAL, FORMAT };
+enum { OPEN_LINES = 40 };
+
+static const struct plumb_cli_option options[] = {
+    [ONCE] = {"once", NULL, "print one table as plain text and end", false},
+    [COUNT] = {"count", "N", "print N tables as plain text and end", false},
+    [INTERVAL] = {"interval", "SECONDS", "time between two readings (1)", false},
+    [SORT] = {"sort", "KEY",
+              "share, rate, mean, p95, self, device, open, memory, count or name (share)", false},
+    [REVERSE] = {"reverse", NULL, "the smallest first", false},
+    [FILTER] = {"filter", "TEXT", "only nodes whose name contains TEXT", false},
+    [TREE] = {"tree", NULL, "show the call tree", false},
+    [TOTAL] = {"total", NULL, "figures since the start of the run instead of the last interval",
+               false},
+    [FORMAT] = {"format", "text|json|csv|md",
+                "form of the table (text); each but text prints one table, as --once does", false},
+    {NULL, NULL, NULL, false},
+};
+
+struct request {
+    struct plumb_top_view view;
+    uint64_t count; /* 0: a screen, or tables without end */
+    uint64_t interval_ns;
+    const char *format; /* NULL: text */
+};
+
+/* ---- Plain text ------------------------------------------------------------------------------ */
+
+static bool print_table(const struct plumb_top_watch *w, const struct plumb_top_view *view)
+{
+    struct plumb_top_table t;
+    struct plumb_top_columns columns;
+    char line[8192];
+    bool made = plumb_top_table_make(&t, w, view);
+    for (size_t i = 0; made && plumb_top_head(line, sizeof line, w, view, i); i++)
+        puts(line);
+    if (made) {
+        plumb_top_columns_choose(&columns, &t, view, 0);
+        plumb_top_line(line, sizeof line, &columns, view, NULL);
+        printf("\n%s\n", line);
+    }
+    for (size_t i = 0; made && i < t.count; i++) {
+        plumb_top_line(line, sizeof line, &columns, view, &t.rows[i]);
+        puts(line);
+    }
+    for (size_t i = 0; made && i < OPEN_LINES && plumb_top_open_line(line, sizeof line, w, view, i);
+         i++)
+        printf("%s%s\n", i ? "" : "\nOpen spans\n", line);
+    plumb_top_table_free(&t);
+    return made && fflush(stdout) == 0;
+}
+
+static int print_rendered(const struct plumb_top_watch *w, const struct request *q,
+                          plumb_error *err)
+{
+    struct plumb_top_table t;
+    char *text = plumb_top_table_make(&t, w, &q->view)
+                     ? plumb_top_render(&t, w, &q->view, q->format, err)
+                     : NULL;
+    bool good = text && plumb_cli_output(&plumb_cmd_top, NULL, text);
+    if (!text)
+        plumb_cli_say(&plumb_cmd_top, "out of memory");
+    plumb_read_free(text);
+    plumb_top_table_free(&t);
+    return good ? 0 : 1;
+}
+
+static void wait_ns(uint64_t ns)
+{
+    struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    while (nanosleep(&ts, &ts) < 0 && errno == EINTR)
+        continue;
+}
+
+static int print_tables(struct plumb_top_watch *w, const struct request *q, plumb_error *err)
+{
+    int rc = 0;
+    for (uint64_t i = 0; (!q->count || i < q->count) && rc == 0; i++) {
+        if (i)
+            putchar('\n');
+        if (!w->over) {
+            wait_ns(q->interval_ns);
+            rc = plumb_top_read(w, err);
+        }
+        if (rc == 0 && q->format)
+            return print_rendered(w, q, err);
+        if (rc == 0 && !print_table(w, &q->view)) {
+            plumb_cli_stdout_failed(errno);
+            return 1;
+        }
+        if (w->over)
+            break;
+    }
+    return rc;
+}
+
+/* ---- Which run ------------------------------------------------------------------------------- */
+
+static void line_of(char *out, size_t room, const plumb_process *p)
+{
+    const char *slash = strrchr(p->program, '/');
+    char program[128], pipeline[64], rank[24] = "";
+    plumb_top_fit(program, sizeof program, slash ? slash + 1 : p->program, 30, PLUMB_TOP_PAD);
+    plumb_top_fit(pipeline, sizeof pipeline, p->pipeline ? p->pipeline : "", 20, 0);
+    if (p->rank >= 0)
+        snprintf(rank, sizeof rank, "rank %d  ", p->rank);
+    snprintf(out, room, "%8" PRIu32 "  %s  %s%s", p->pid, program, rank, pipeline);
+}
+
+/* Lets the user choose, or says which there are. Returns the number of the process; -1: none. */
+static int choose(const plumb_process *const *found, size_t n, bool screen)
+{
+    char(*text)[256] = calloc(n, sizeof *text);
+    const char **lines = calloc(n, sizeof *lines);
+    int chosen = -1;
+    for (size_t i = 0; text && lines && i < n; i++) {
+        line_of(text[i], sizeof text[i], found[i]);
+        lines[i] = text[i];
+    }
+    if (text && lines && screen)
+        chosen = plumb_top_choose("     PID  Program", lines, n);
+    else if (text && lines) {
+        plumb_cli_say(&plumb_cmd_top, "several processes record: name one");
+        for (size_t i = 0; i < n; i++)
+            plumb_cli_say(&plumb_cmd_top, "%s", lines[i]);
+    }
+    free(text);
+    free((void *)lines);
+    return chosen;
+}
+
+/* Writes the id of the process to watch to `out`, "" for the newest run. Returns false if the user
+ * has chosen none. */
+static bool find_process(char out[16], bool screen)
+{
+    plumb_process_list *list = NULL;
+    const plumb_process **found;
+    size_t n = 0;
+    int chosen = 0;
+    out[0] = '\0';
+    if (plumb_process_list_open(&list, NULL) < 0)
+        return true;
+    found = calloc(plumb_process_list_count(list) + 1, sizeof *found);
+    for (size_t i = 0; found && i < plumb_process_list_count(list); i++) {
+        const plumb_process *p = plumb_process_list_get(list, i);
+        if (p->answers && p->recording == 1)
+            found[n++] = p;
+    }
+    if (n > 1)
+        chosen = choose(found, n, screen);
+    if (n && chosen >= 0)
+        snprintf(out, 16, "%" PRIu32, found[chosen]->pid);
+    free((void *)found);
+    plumb_process_list_close(list);
+    return chosen >= 0;
+}
+
+static void say_end(const struct plumb_top_watch *w)
+{
+    const plumb_reading_facts *f = plumb_reading_facts_of(w->now);
+    if (f->state == PLUMB_WATCH_ENDED)
+        plumb_cli_say(&plumb_cmd_top, "process %" PRIu32 " has ended its run: plumb report '%s'",
+                      f->pid, f->run_dir);
+    else if (f->state == PLUMB_WATCH_KILLED)
+        plumb_cli_say(&plumb_cmd_top, "process %" PRIu32 " is gone: plumb report '%s'", f->pid,
+                      f->run_dir);
+}
+
+static int watch(const char *what, const struct request *q)
+{
+    bool screen = !q->count && plumb_top_terminal_can();
+    struct request own = *q;
+    struct plumb_top_watch w;
+    plumb_error err = {0, ""};
+    char pid[16];
+    int rc;
+    if (!what) {
+        if (!find_process(pid, screen))
+            return screen ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
+        what = pid[0] ? pid : NULL;
+    }
+    if ((rc = plumb_top_open(&w, what, &err)) < 0) {
+        plumb_top_leave();
+        plumb_cli_say(&plumb_cmd_top, "%s", err.message);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    if (!isatty(STDOUT_FILENO) && !own.count)
+        own.count = 1;
+    rc = screen && !w.over ? plumb_top_screen(&w, &own.view, own.interval_ns, &err)
+                           : print_tables(&w, &own, &err);
+    if (rc < 0)
+        plumb_cli_say(&plumb_cmd_top, "%s", err.message);
+    else if (w.over)
+        say_end(&w);
+    plumb_top_close(&w);
+    return rc ? PLUMB_EXIT_TROUBLE : PLUMB_EXIT_OK;
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static bool take_interval(struct request *q, const char *text)
+{
+    double seconds;
+    if (!plumb_cli_decimal(&plumb_cmd_top, "--interval", text, &seconds))
+        return false;
+    if (seconds < 0.05 || seconds > 86400) {
+        plumb_cli_usage(&plumb_cmd_top, "--interval wants 0.05 to 86400 seconds, not '%s'", text);
+        return false;
+    }
+    q->interval_ns = (uint64_t)(seconds * 1e9);
+    return true;
+}
+
+static bool take_sort(struct request *q, const char *text)
+{
+    for (uint32_t i = 0; i < PLUMB_TOP_SORTS; i++) {
+        if (strcmp(plumb_top_sort_names[i], text) == 0) {
+            q->view.sort = i;
+            return true;
+        }
+    }
+    return plumb_cli_wants(&plumb_cmd_top, "--sort", plumb_top_sort_names, PLUMB_TOP_SORTS, text);
+}
+
+static bool take_format(struct request *q, const char *text)
+{
+    static const char *const names[] = {"text", "json", "csv", "md"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], text) == 0) {
+            q->format = i ? names[i] : NULL;
+            return true;
+        }
+    return plumb_cli_wants(&plumb_cmd_top, "--format", names, sizeof names / sizeof *names, text);
+}
+
+static bool take(struct request *q, int option, const char *value)
+{
+    switch (option) {
+    case ONCE:
+        q->count = 1;
+        return true;
+    case COUNT:
+        if (!plumb_cli_number(&plumb_cmd_top, "--count", value, &q->count))
+            return false;
+        if (q->count)
+            return true;
+        plumb_cli_usage(&plumb_cmd_top, "--count wants 1 or more");
+        return false;
+    case INTERVAL:
+        return take_interval(q, value);
+    case SORT:
+        return take_sort(q, value);
+    case REVERSE:
+        q->view.reverse = true;
+        return true;
+    case FILTER:
+        if (strlen(value) >= sizeof q->view.filter) {
+            plumb_cli_usage(&plumb_cmd_top, "--filter takes at most %zu bytes",
+                            sizeof q->view.filter - 1);
+            return false;
+        }
+        strcpy(q->view.filter, value);
+        return true;
+    case TREE:
+        q->view.tree = true;
+        return true;
+    case FORMAT:
+        return take_format(q, value);
+    default:
+        q->view.total = true;
+        return true;
+    }
+}
+
+static int run(int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    struct request q = {.interval_ns = 1000000000};
+    int option;
+    setlocale(LC_CTYPE, ""); /* which characters take how many cells */
+    plumb_cli_args_init(&args, &plumb_cmd_top, argc, argv);
+    while ((option = plumb_cli_next(&args)) >= 0) {
+        if (!take(&q, option, args.value))
+            return PLUMB_EXIT_TROUBLE;
+    }
+    if (option != PLUMB_ARGS_END)
+        return plumb_cli_args_status(option);
+    if (q.format && q.count > 1)
+        return plumb_cli_args_status(plumb_cli_usage(
+            &plumb_cmd_top, "--format %s prints one table: not with --count %" PRIu64, q.format,
+            q.count));
+    if (q.format)
+        q.count = 1;
+    if (args.operand + 1 < argc)
+        return plumb_cli_args_status(
+            plumb_cli_usage(&plumb_cmd_top, "unexpected '%s'", argv[args.operand + 1]));
+    return watch(args.operand < argc ? argv[args.operand] : NULL, &q);
+}
+
+const struct plumb_cli_command plumb_cmd_top = {
+    .name = "top",
+    .summary = "watch where a running process spends its time",
+    .synopsis = "[options] [PID|RUN]",
+    .description =
+        "Shows the nodes of a running process, again each second: runs a second, mean\n"
+        "and p95 of the last interval, share of the time, time in the node alone, time\n"
+        "on a device, memory, and how long spans have been open. It reads the live\n"
+        "mapping of the run: the process is neither stopped nor delayed.\n"
+        "\n"
+        "PID is a process, RUN a run directory or the name of a run or pipeline. Without\n"
+        "either: the process that was started with PLUMB_CONTROL=1, with a choice where\n"
+        "there are several, else the newest run that is being recorded.\n"
+        "\n"
+        "Keys: q quit, s and S sort, r reverse, f filter, t call tree, o open spans, c\n"
+        "figures since the start, p pause, + and - interval, h help; arrows, PgUp, PgDn,\n"
+        "Home and End scroll. It ends when the process ends its run.\n"
+        "\n"
+        "Where the output is not a terminal it prints one table as plain text; on a\n"
+        "terminal that cannot move its cursor (TERM=dumb), one after the other.",
+    .examples = "plumb top                   # the only recording process, or a choice\n"
+                "plumb top 4711              # process 4711\n"
+                "plumb top --once 4711       # one table as plain text\n"
+                "plumb top --once --format json 4711 | jq '.nodes[0]'  # for a script\n"
+                "plumb top --sort p95 --filter attn 4711  # slowest first\n"
+                "plumb top --count 60 --interval 10 4711 >log  # ten minutes",
+    .status = "0 success (also when the process ends); 2 wrong usage, or a process or run\n"
+              "that cannot be read.",
+    .options = options,
+    .run = run,
+};
