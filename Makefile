@@ -15,7 +15,7 @@ TEST_KILLS ?= 1000
 
 export BUILD JOBS
 .DEFAULT_GOAL := help
-.PHONY: help demo test asan tsan soak mutants fuzz fuzz-long bench fmt size install uninstall clean build
+.PHONY: help demo test test-release asan tsan soak mutants fuzz fuzz-long bench fmt size install uninstall clean build
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,13 +27,16 @@ demo: ## build, record a real text-to-video pipeline, show where its time went
 test: ## everything, in a plain and in an ASan+UBSan build; installs what it needs
 	@tools/test.sh dev asan
 
+test-release: ## the tests of the commands that read and compare, with the command as it is installed
+	@TEST_TARGET=product CTEST_ARGS='-R ^cli\.(gate|ab$$|compare|history|counts|tables|step_lists)' tools/test.sh release-tests
+
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/test.sh asan
 
 tsan: ## the tests under ThreadSanitizer
 	@tools/test.sh tsan
 
-soak: ## SEEDS (100000) seeds of each property, hosts with ROUNDS (25) times their rounds, 1000 kills
+soak: ## SEEDS (100000) seeds of each property, hosts with ROUNDS (25) times their rounds, 1000 kills, 200 gates
 	@tools/soak.sh
 
 mutants: ## breaks each row of docs/rows.md once, in a scratch copy: a test cited for it must fail

@@ -15,8 +15,13 @@ if(PLUMB_HAVE_READ)
   set_target_properties(plumb_read_shared PROPERTIES EXPORT_NAME read)
   set_target_properties(plumb_read_static PROPERTIES EXPORT_NAME read_static)
   install(TARGETS plumb_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/grafana" "${PROJECT_SOURCE_DIR}/share/prometheus"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb")
   install(FILES "${PROJECT_SOURCE_DIR}/share/predecessors.tsv"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb")
+endif()
+if(PLUMB_HAVE_SERVE)
+  install(TARGETS plumb_serve RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 install(TARGETS ${exported} EXPORT plumbTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
@@ -40,6 +45,9 @@ add_custom_target(product DEPENDS ${exported})
 if(PLUMB_HAVE_READ)
   add_dependencies(product plumb_cli)
 endif()
+if(PLUMB_HAVE_SERVE)
+  add_dependencies(product plumb_serve)
+endif()
 if(PLUMB_HAVE_ONEDNN)
   add_dependencies(product plumb_onednn)
 endif()
@@ -59,6 +67,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/plumb"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
+install(FILES "${PROJECT_SOURCE_DIR}/share/control.proto"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb")
 install(FILES "${PROJECT_SOURCE_DIR}/bindings/python/plumb_torch_activations.py"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb")
 

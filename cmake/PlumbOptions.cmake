@@ -87,7 +87,12 @@ plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers
 plumb_option(PLUMB_OPENCL auto "OpenCL layer (plumb record --collect opencl); needs the OpenCL headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_HISTORY auto "plumb history; needs SQLite and Nettle")
+plumb_option(PLUMB_TOP auto "Screen of plumb top; needs ncurses (wide characters)")
 plumb_option(PLUMB_DW auto "plumb record --calls; needs libdw of elfutils")
+plumb_option(PLUMB_SERVE auto "plumb serve; needs libplumb-read")
+plumb_option(PLUMB_SERVE_GRPC auto "gRPC in plumb serve; needs gRPC and protobuf-c")
+plumb_option(PLUMB_SERVE_HTTP auto "HTTP in plumb serve: metrics; needs libmicrohttpd, GnuTLS")
+plumb_option(PLUMB_SERVE_OTLP auto "OpenTelemetry in plumb serve; needs libcurl")
 plumb_option(PLUMB_EXAMPLES auto
   "Example pipelines; text_to_video and video_nodes need oneDNN and libav, opencl_blur OpenCL too, audio_filter_chain libsndfile")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
@@ -134,10 +139,40 @@ plumb_feature(PLUMB_HISTORY PLUMB_HAVE_HISTORY "plumb history"
   "no libplumb-read" PLUMB_HAVE_READ
   "no SQLite (libsqlite3-dev)" SQLITE_FOUND
   "no Nettle (nettle-dev)" NETTLE_FOUND)
+plumb_pkg(NCURSESW ncursesw)
+plumb_feature(PLUMB_TOP PLUMB_HAVE_TOP "plumb top: screen"
+  "no plumb command" PLUMB_HAVE_READ
+  "no ncurses (libncurses-dev)" NCURSESW_FOUND)
 plumb_pkg(DW libdw)
 plumb_feature(PLUMB_DW PLUMB_HAVE_DW "plumb record --calls"
   "no plumb command" PLUMB_HAVE_READ
   "no libdw (libdw-dev)" DW_FOUND)
+
+plumb_feature(PLUMB_SERVE PLUMB_HAVE_SERVE "plumb serve"
+  "no libplumb-read" PLUMB_HAVE_READ)
+# gRPC's own list of libraries for the linker has seventy names; a program that calls the C core needs
+# two of them.
+plumb_pkg(GRPC grpc)
+plumb_pkg(PROTOBUF_C libprotobuf-c)
+find_program(PROTOC_C_PROGRAM protoc-c)
+find_program(PROTOC_PROGRAM protoc)
+mark_as_advanced(PROTOC_C_PROGRAM PROTOC_PROGRAM)
+plumb_feature(PLUMB_SERVE_GRPC PLUMB_HAVE_SERVE_GRPC "plumb serve: gRPC"
+  "no plumb serve" PLUMB_HAVE_SERVE
+  "no gRPC (libgrpc-dev)" GRPC_FOUND
+  "no protobuf-c (libprotobuf-c-dev)" PROTOBUF_C_FOUND
+  "no protoc-c (protobuf-c-compiler)" PROTOC_C_PROGRAM
+  "no protoc (protobuf-compiler)" PROTOC_PROGRAM)
+plumb_pkg(MICROHTTPD libmicrohttpd)
+plumb_pkg(GNUTLS gnutls)
+plumb_feature(PLUMB_SERVE_HTTP PLUMB_HAVE_SERVE_HTTP "plumb serve: HTTP"
+  "no plumb serve" PLUMB_HAVE_SERVE
+  "no libmicrohttpd (libmicrohttpd-dev)" MICROHTTPD_FOUND
+  "no GnuTLS (libgnutls28-dev)" GNUTLS_FOUND)
+plumb_pkg(CURL libcurl)
+plumb_feature(PLUMB_SERVE_OTLP PLUMB_HAVE_SERVE_OTLP "plumb serve: OTLP"
+  "no plumb serve" PLUMB_HAVE_SERVE
+  "no libcurl (libcurl4-openssl-dev)" CURL_FOUND)
 
 # The CMake package of Debian's oneDNN wants OpenCL, which its CPU engine does not need: look for the
 # library itself.

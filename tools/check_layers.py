@@ -32,21 +32,23 @@ MAY_INCLUDE = {
     "base": {"public"},
     "config": {"public", "base"},
     "codec": {"public", "base"},
+    "control": {"public", "base", "codec"},
     "tensor": {"public", "base", "codec"},
     "model": {"public", "base", "codec"},
     "live": {"public", "base", "codec", "model"},
     "timeline": {"public", "base", "config", "codec", "model", "live"},
     "summary": {"public", "base", "config", "codec", "model", "live"},
-    "record": {"public", "base", "config", "codec", "tensor", "model", "live", "timeline"},
+    "record": {"public", "base", "config", "codec", "control", "tensor", "model", "live",
+               "timeline"},
     "collect": {"public", "base", "live", "record"},
     "inject": {"public", "base"},
-    "read": {"public", "base", "codec", "tensor", "model", "live", "timeline"},
+    "read": {"public", "base", "codec", "control", "tensor", "model", "live", "timeline"},
     "analyze": {"public", "base", "config", "codec", "tensor", "model", "read"},
     "isolate": {"public", "base", "codec", "tensor", "model", "read"},
     "report": {"public", "base", "config", "codec", "model", "summary", "read", "analyze",
                "isolate"},
-    "api": {"public", "base", "config", "codec", "tensor", "model", "live", "timeline", "summary",
-            "record", "collect", "inject", "read", "analyze", "isolate", "report"},
+    "api": {"public", "base", "config", "codec", "control", "tensor", "model", "live", "timeline",
+            "summary", "record", "collect", "inject", "read", "analyze", "isolate", "report"},
     "cli": {"public"},
     "bindings": {"public"},
     "services": {"public"},
@@ -57,10 +59,11 @@ MAY_INCLUDE = {
 ORDER = {
     "base": ["text", "", "stats", "process"],
     "codec": ["", "gz"],
-    "record": ["runtime", "trace", "activation", "count", "stage", "collect", "calls", "span",
+    "live": ["metric", ""],
+    "record": ["runtime", "trace", "activation", "count", "metrics", "stage", "collect", "calls", "span",
                "control", "run"],
     "isolate": ["energy", ""],
-    "read": ["file", "json", "ncu", "trace", "activation", "run", "history"],
+    "read": ["file", "json", "ncu", "trace", "activation", "run", "control", "history"],
     "analyze": ["trace", "kernel", "roofline", "activation", "compare", "history", "gate", "diverge",
                 "ncu"],
     "report": ["table", "", "picture", "activation", "bench", "compare", "deep", "diverge", "export",
@@ -73,8 +76,8 @@ README_TOPS = ("include", "cli", "tools", "cmake")
 # Clients keep to the public headers but may split themselves into files.
 CLIENTS = {"cli", "bindings", "services", "examples"}
 # Layers that run on threads of the program.
-HOSTED = {"base", "config", "codec", "tensor", "model", "live", "timeline", "summary", "record",
-          "collect", "inject", "api"}
+HOSTED = {"base", "config", "codec", "control", "tensor", "model", "live", "timeline", "summary",
+          "record", "collect", "inject", "api"}
 SLEEPS = re.compile(r"\b(?:(?:clock_)?nanosleep|u?sleep|p?poll|p?select|pause|sigsuspend|sigwait\w*|"
                     r"sem_(?:timed)?wait|pthread_testcancel)\(")
 SUFFIXES = {".c", ".h", ".cc", ".cpp", ".hpp"}

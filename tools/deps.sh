@@ -18,7 +18,15 @@ cmd:ninja                        | ninja-build         | ninja-build            
 cmd:pkg-config                   | pkg-config          | pkgconf-pkg-config         | pkgconf
 pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
 pc:sqlite3                       | libsqlite3-dev      | sqlite-devel               | sqlite
+pc:ncursesw                      | libncurses-dev      | ncurses-devel              | ncurses
 pc:nettle                        | nettle-dev          | nettle-devel               | nettle
+pc:grpc                          | libgrpc-dev         | grpc-devel                 | grpc
+pc:libmicrohttpd                 | libmicrohttpd-dev   | libmicrohttpd-devel        | libmicrohttpd
+pc:gnutls                        | libgnutls28-dev     | gnutls-devel               | gnutls
+pc:libcurl                       | libcurl4-openssl-dev | libcurl-devel             | curl
+pc:libprotobuf-c                 | libprotobuf-c-dev   | protobuf-c-devel           | protobuf-c
+cmd:protoc-c                     | protobuf-c-compiler | protobuf-c-compiler        | protobuf-c
+cmd:protoc                       | protobuf-compiler   | protobuf-compiler          | protobuf
 '
 NEEDS_demo="$NEEDS_build"'
 hdr:oneapi/dnnl/dnnl.h           | libdnnl-dev         | onednn-devel               | onednn
@@ -40,13 +48,19 @@ pc:libdw                         | libdw-dev           | elfutils-devel         
 cmd:otf2-print                   | otf2-tools          | otf2                       | otf2
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
+cmd:tmux                         | tmux                | tmux                       | tmux
 cmd:jq                           | jq                  | jq                         | jq
-cmd:protoc                       | protobuf-compiler   | protobuf-compiler          | protobuf
+cmd:curl                         | curl                | curl                       | curl
+py:prometheus_client             | python3-prometheus-client | python3-prometheus_client | python-prometheus_client
+py:grpc                          | python3-grpcio      | python3-grpcio             | python-grpcio
+cmd:grpc_python_plugin           | protobuf-compiler-grpc | grpc-plugins          | grpc
+cmd:openssl                      | openssl             | openssl                    | openssl
 cmd:setarch                      | util-linux          | util-linux                 | util-linux
 '
 # Programs that some tests use if they are installed, to record, to look at traces or to complete in. They
 # are too large to install for everyone.
 NEEDS_ci="$NEEDS_test"'
+cmd:prometheus                   | prometheus          | golang-github-prometheus   | prometheus
 cmd:fish                         | fish                | fish                       | fish
 cmd:zsh                          | zsh                 | zsh                        | zsh
 cmd:chromium                     | chromium            | chromium                   | chromium

@@ -1,9 +1,10 @@
 #!/bin/bash
 # Runs the long forms of tests: tools/soak.sh [NAME...], all of them by default: property.spans is a
-# property test, hosts.forks_while_recording a host.
+# property test, hosts.forks_while_recording a host, cli.gate_counts a gate.
 #
 #   SEEDS        seeds of each property test (100000); TEST_FIRST_SEED (1) is the first
 #   TEST_KILLS   kills of each test that kills a recording process (1000)
+#   TEST_GATES   recordings of unchanged code that rules on counts must pass on a busy machine (200)
 #   ROUNDS       hosts do so many times the rounds that they do in `make test` (25)
 #   JOBS         programs that run at the same time (one a processor)
 #
@@ -12,7 +13,7 @@
 set -u
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
-seeds=${SEEDS:-100000} kills=${TEST_KILLS:-1000} rounds=${ROUNDS:-25}
+seeds=${SEEDS:-100000} kills=${TEST_KILLS:-1000} gates=${TEST_GATES:-200} rounds=${ROUNDS:-25}
 
 tools/deps.sh test && tools/build.sh dev || exit 1
 dir=$(realpath "$BUILD/dev")
@@ -25,7 +26,7 @@ if [ $# = 0 ]; then
         name=${file#tests/} name=${name%.*} name=${name%_test} name=${name/\//.}
         [[ ! -e $file || " $* " == *" $name "* ]] || set -- "$@" "$name"
     done
-    set -- "$@" runtime.trace_kill runtime.kill_everything
+    set -- "$@" runtime.trace_kill runtime.kill_everything cli.gate_counts
 fi
 
 # run NAME: what ctest runs under this name, for longer
@@ -40,6 +41,7 @@ run() {
             "$dir/run_test.sh" "$1" "" "$hosts/_run.sh" "$program"
         fi
         ;;
+    cli.*) TEST_GATES=$gates "$dir/run_test.sh" "$1" "" "$PWD/tests/cli/${1#cli.}.sh" ;;
     *) TEST_SEEDS=$seeds TEST_KILLS=$kills "$dir/run_test.sh" "$1" "" "$program" ;;
     esac
 }

@@ -1,6 +1,9 @@
 #!/bin/bash
 # Builds presets and runs their tests: tools/test.sh PRESET...
 #
+#   TEST_TARGET  build this target alone (all)
+#   CTEST_ARGS   further arguments of ctest, as -R REGEX
+#
 # The last line is the sum over all builds, alone: "N passed, N failed", with ", N skipped" where tests
 # were. A build that fails counts as one failed test, and does not keep the other builds from running.
 # The status is 1 when anything failed.
@@ -30,7 +33,7 @@ count() {
 run_preset() {
     local preset=$1 dir=$BUILD/$1 junit total bad gone
     note "$preset: build"
-    if ! tools/build.sh "$preset"; then
+    if ! tools/build.sh "$preset" --target "${TEST_TARGET:-all}"; then
         failed=$((failed + 1))
         troubles+=("$preset: the build")
         return
