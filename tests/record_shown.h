@@ -75,7 +75,7 @@ static inline void shown_open(struct shown *t)
 {
     struct plumb_run *run = plumb_rt.run;
     memset(t, 0, sizeof *t);
-    t->source = (struct plumb_live_view){run->base, run->mapped, run->h};
+    t->source = plumb_live_view_of(run->base, run->mapped);
     t->inside = plumb_node_get("inside");
     t->taken = plumb_tls->queue->put; /* before that: of a thread that had the record */
     plumb_trace_regions_open(&t->regions, &t->source, false, false);

@@ -183,8 +183,8 @@ static inline void fixture_rich(struct plumb_timing *t)
     t->counts[0] = (struct plumb_timing_count){"prog", "bytes\x7f\xc3", INT64_MIN, UINT64_MAX};
     t->count_count = 1;
     t->open = plumb_arena_alloc(&t->arena, 2 * sizeof *t->open);
-    t->open[0] = (struct plumb_timing_open){"frame", "inference", 99, 0, 5 * FIXTURE_MS};
-    t->open[1] = (struct plumb_timing_open){"decode", "inference", 99, 1, FIXTURE_MS};
+    t->open[0] = (struct plumb_timing_open){"frame", "inference", 99, 0, 5 * FIXTURE_MS, "prog"};
+    t->open[1] = (struct plumb_timing_open){"decode", "inference", 99, 1, FIXTURE_MS, NULL};
     t->open_count = 2;
     t->drops.other_nodes = 12;
     t->env = env;
@@ -277,10 +277,11 @@ static inline void fixture_requests(struct plumb_timing *t)
     static struct plumb_timing_pair metadata[] = {
         {"prompt", "a \"cat\"\n"}, {"pid", "none of yours"}, {"seed", "1"}, {"seed", "2"}};
     static struct plumb_timing_stage_run runs[] = {
-        {0, 99, 0, PLUMB_TIMING_NONE, 1 * FIXTURE_MS, 20 * FIXTURE_MS, false, 0, 0},
-        {1, 99, 1, 1, 30 * FIXTURE_MS, 2 * FIXTURE_MS, true, 0, 0},
+        {0, 99, 0, PLUMB_TIMING_NONE, 1 * FIXTURE_MS, 20 * FIXTURE_MS, false, 0, 0, 5,
+         PLUMB_TIMING_NONE, NULL},
+        {1, 99, 1, 1, 30 * FIXTURE_MS, 2 * FIXTURE_MS, true, 0, 0, 6, 0, "no \"luck\""},
         {0, 99, 0, 2, 500 * FIXTURE_MS, 20 * FIXTURE_MS, false, 200 * FIXTURE_MIB,
-         300 * FIXTURE_MIB},
+         300 * FIXTURE_MIB, 7, PLUMB_TIMING_NONE, NULL},
     };
     const struct plumb_timing_use frame[] = {fixture_use(0, 90, 100, 300, 400),
                                              fixture_use(1, 10, 16, 20, 32)};
@@ -291,11 +292,13 @@ static inline void fixture_requests(struct plumb_timing *t)
     r[0] = (struct plumb_timing_request){.id = "req_20260102_030405_000001",
                                          .state = PLUMB_TIMING_REQUEST_ENDED,
                                          .tid = 99,
+                                         .number = 10,
                                          .begin_unix_ns = t->start_unix_ns + FIXTURE_MS,
                                          .wall_ns = 25 * FIXTURE_MS,
                                          .records = 1,
                                          .stages_ns = 20 * FIXTURE_MS};
     r[1] = r[0];
+    r[1].number = 11;
     r[1].id = "bad\xff id";
     r[1].state = PLUMB_TIMING_REQUEST_FAILED;
     r[1].why = "out of \"luck\"";
@@ -303,6 +306,7 @@ static inline void fixture_requests(struct plumb_timing *t)
     r[2] = (struct plumb_timing_request){.id = "cat",
                                          .state = PLUMB_TIMING_REQUEST_OPEN,
                                          .tid = 99,
+                                         .number = 12,
                                          .begin_unix_ns = t->start_unix_ns + 500 * FIXTURE_MS,
                                          .wall_ns = UINT64_C(623456789),
                                          .records = 4,

@@ -5,12 +5,8 @@
  */
 #include <plumb/fake.h>
 #include <plumb/plumb.h>
-#include <stddef.h>
-#include <stdio.h>
 
-#define SIZE(type) printf("%s %zu\n", #type, sizeof(type))
-#define MEMBER(type, member)                                                                       \
-    printf("%s.%s %zu %zu\n", #type, #member, offsetof(type, member), sizeof(((type *)0)->member))
+#include "sizes.h"
 
 static void handles(void)
 {
@@ -289,5 +285,8 @@ int main(void)
     collectors();
     trace_points();
     table();
+    sizes_record();
+    sizes_read();
+    sizes_results();
     return 0;
 }

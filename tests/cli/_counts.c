@@ -61,6 +61,18 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     extra = strcmp(how, "extra") == 0;
     plumb_counter_add("started", 1);
+    {
+        PLUMB_PHASE("val");
+        plumb_counter_add("started", 10);
+        for (PLUMB_STEPS (step, 3))
+            plumb_counter_add("started", 100);
+    }
+    for (PLUMB_STEPS (step, 3)) {
+        PLUMB_SPAN("start");
+        plumb_counter_add("started", 1000);
+        PLUMB_PHASE("train");
+        plumb_counter_add("started", 10000);
+    }
     if (strcmp(how, "many") == 0) {
         for (PLUMB_STEPS (step, 70000)) {
             PLUMB_SPAN("step");

@@ -22,6 +22,32 @@ expect() {
     fi
 }
 
+# decided NAME STATUS COMMAND...: expect, of a command that measures times: while its answer is inconclusive, because the
+# machine is busy, it is tried again
+decided() {
+    name=$1
+    expected_status=$2
+    shift 2
+    for _ in 1 2 3 4 5; do
+        "$@" >out.txt 2>err.txt
+        status=$?
+        [ $status = 3 ] || break
+    done
+    [ $status = "$expected_status" ] ||
+        fail "$name: exit status $status, not $expected_status; it printed: $(cat out.txt err.txt)"
+}
+
+# wait_for COMMAND...: until it succeeds
+wait_for() {
+    tries=0
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 600 ] || fail "waiting for: $*"
+        [ "$tries" -lt 600 ] || break
+        sleep 0.1
+    done
+}
+
 # build_linked SOURCE OUT: a C program linked with libplumb, with the sanitizer of this build
 build_linked() {
     case $PLUMB_BUILD_KIND in

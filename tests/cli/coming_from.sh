@@ -79,12 +79,12 @@ want=$?
 name='none set'
 lacks out.txt FastVideo
 expect 'several' $want doctor FASTVIDEO_STAGE_LOGGING=1 TELEFUSER_PROFILE_DEBUG=true \
-    TELEFUSER_PROFILER_OUTPUT_DIR='/some where' ENABLE_PROFILER_NAMES='*' GRPC_MAX_WORKERS=4 \
+    TELEFUSER_PROFILER_OUTPUT_DIR='/some where' ENABLE_PROFILER_NAMES='*' PERF_REPORTS_DIR=4 \
     TORCHFX_PROFILE_OUT=/data/out WAN_DEBUG_DRILL_LAYER=3 RANK=0 WORLD_SIZE=2
 empty err.txt
 has out.txt "FASTVIDEO_STAGE_LOGGING=1: log lines of each stage" '(cure: PLUMB=1 PLUMB_LOG=info)' \
     '(cure: PLUMB=1 PLUMB_DEBUG=1)' '(cure: PLUMB=1 PLUMB_DIR="$TELEFUSER_PROFILER_OUTPUT_DIR")' \
-    'ENABLE_PROFILER_NAMES=*: nodes' 'GRPC_MAX_WORKERS=4 (not built yet)' \
+    'ENABLE_PROFILER_NAMES=*: nodes' 'PERF_REPORTS_DIR=4 (not built yet)' \
     '(cure: PLUMB_TRACE=1 PLUMB_DIR=/data/out)' 'WAN_DEBUG_DRILL_LAYER=3: layer whose' \
     'RANK=0 (plumb reads it too)' 'WORLD_SIZE=2 (plumb reads it too)'
 [ "$(grep -cE '^(seen|not seen) +(FastVideo|TeleFuser|TorchFX|CUVIS.AI) ' out.txt)" = 9 ] ||

@@ -26,7 +26,16 @@ is null dispatches gemm 40 '.phase == "train"'
 is null dispatches conv 52 true
 is null dispatches relu 24 '.node == "layer"'
 is null user elements $((19 * 4 * 1000 + 19 * 6)) true
-is null user started 1 '.node == ""'
+is null user started 1 '.node == "" and .phase == "inference"'
+is null user started 310 '.node == "" and .phase == "val"'
+is null user started 3000 '.node == "start" and .phase == "inference"'
+is null user started 30000 '.node == "start" and .phase == "train"'
+is 1 user started 1100 '.phase != "train"'
+is 1 user started 10000 '.phase == "train"'
+jq -e '[.counts[] | select(.name == "started" and .step == null) | .calls] | add == 11' out.txt >/dev/null ||
+    fail "started: $(grep started out.txt)"
+[ "$(jq '.counts[] | select(.name == "started") | .total' first/timing.json)" = 33311 ] ||
+    fail "the pipeline's sum: $(jq .counts first/timing.json)"
 is null launches fake:0 80 '.node == "step"'
 is null synchronisations fake:0 80 true
 is null allocations dev:3/pool 19 '.phase == "train"'
@@ -71,7 +80,7 @@ expect 'more steps than are kept' 0 report --format json --by node many
 jq -e '.counts[] | select(.node == "step" and .kind == "dispatches") | .calls == 70000 and .value == 70000' out.txt >/dev/null ||
     fail "$name: $(cat out.txt)"
 expect 'their steps' 0 report --format json many
-jq -e '([.counts[] | select(.step != null) | .value] | add) + .steps_lost == 70000 and .steps_lost > 0' out.txt >/dev/null ||
+jq -e '([.counts[] | select(.step != null and .kind == "dispatches") | .value] | add) + .steps_lost == 70000 and .steps_lost > 0' out.txt >/dev/null ||
     fail "$name: $(tail -3 out.txt)"
 expect 'in words' 0 report --by node many
 has out.txt 'counts are in the rows of the whole run alone'

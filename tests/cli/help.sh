@@ -14,7 +14,7 @@ expect 'misspelt command' 2 "$PLUMB_BIN" reprot
 has err.txt "unknown command 'reprot': did you mean 'report'?"
 expect 'help' 0 "$PLUMB_BIN" --help
 commands=$(sed -n '/^Commands/,/^$/s/^  \([a-z-]*\) .*/\1/p' out.txt)
-[ "$(echo "$commands" | tr '\n' ' ')" = 'record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches help ' ] ||
+[ "$(echo "$commands" | tr '\n' ' ')" = 'record report compare diverge activations bench gate ab deep runs history recover export doctor count-launches serve ps top attach help ' ] ||
     fail "commands are: $commands"
 [ "$(sed -n '/^Commands/,/^$/s/^\(  [a-z-]*  *\).*/\1/p' out.txt | awk '{ print length($0) }' | sort -u | wc -l)" = 1 ] ||
     fail 'what the commands do does not stand in one column'
@@ -90,7 +90,7 @@ complete() {
 [ "$(complete plumb report --fr)" = '--frames ' ] || fail 'options'
 [ "$(complete plumb report --sort p)" = 'p95 ' ] || fail "choices: $(complete plumb report --sort p)"
 [ "$(complete plumb record --skip)" = '--skip-first ' ] || fail 'options of settings'
-[ "$(complete plumb export --format o)" = 'otf2 ' ] || fail 'formats of export'
+[ "$(complete plumb export --format o)" = 'otf2 otlp ' ] || fail 'formats of export'
 complete plumb diverge --map '' | grep -q RULE && fail 'RULE is no word to be typed'
 complete plumb record -- ls | grep -q 'ls ' || fail 'programs'
 finish

@@ -61,6 +61,19 @@ expect 'after a killed writer' 0 history_of list --format csv
 lacks out.txt overwritten
 [ "$(grep -c . out.txt)" = $((all + 1)) ] || fail 'records are missing after a killed writer'
 
+# ---- Several at once ------------------------------------------------------------------------------
+# Writers wait for each other, and none of their records is missing.
+adders=
+for i in 1 2 3 4 5 6; do
+    google "at_once_$i.json" $((40 + i)) one=1 two=2 three=3
+    "$PLUMB_BIN" history add --db at_once.db --wait 60 --no-compare "at_once_$i.json" >/dev/null 2>"at_once_$i.txt" &
+    adders="$adders $!"
+done
+for adder in $adders; do
+    wait "$adder" || fail "an add at the same time as others failed: $(cat at_once_*.txt)"
+done
+[ "$(history_of list --db at_once.db --format json | jq '.records | length')" = 18 ] || fail 'records of adds at the same time are missing'
+
 # ---- Locked --------------------------------------------------------------------------------------
 mkfifo held release
 /usr/bin/python3 - <<'EOF' &

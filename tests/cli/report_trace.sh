@@ -135,6 +135,11 @@ sed 's/"ph": "X"/ph: "X"/' chrome.json >broken.json
 expect 'chrome, broken' 2 report trace broken.json
 has err.txt "'broken.json' is not valid JSON: line 4, column 4"
 
+# A window of a long run: its length is that of its spans.
+printf '[{"ph": "i", "s": "g", "name": "begin", "pid": 1, "tid": 2, "ts": 0}, {"ph": "X", "name": "a", "pid": 1, "tid": 2, "ts": 86400000000, "dur": 500000}]' >window.json
+expect 'a late window' 0 report window.json
+has out.txt 'Trace: 0.500 s from 86400.000 s on, 1 thread, 1 span, 1 instant'
+
 # A file that is nearly JSON is read, and its first mistake is reported, once.
 printf '[{"ph": "X", "name": "a\nb", "pid": 1, "tid": 2, "ts": 1, "dur": 2, "args": {"x": 1,}},]' >nearly.json
 expect 'chrome, nearly JSON' 0 report nearly.json

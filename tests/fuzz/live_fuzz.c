@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 #include "live/read.h"
 #include "live/signature_live.h"
+#include "read/run/live_watch.h"
 #include "tensor/dl_tensor.h"
 
 enum { PATCH_BYTES = 12, RUN_STEPS = 100 };
@@ -175,6 +177,27 @@ static void read_signatures(const unsigned char *base, size_t bytes, int is_soun
     plumb_signature_fini(&s);
 }
 
+/* The same file as a process might be writing it: read object by object (read/run/live_watch.h). */
+static void watch(const unsigned char *base, size_t bytes, int is_sound)
+{
+    struct plumb_live_watch w = {.path = "memory"};
+    struct plumb_live_moment moment;
+    struct plumb_timing timing;
+    int rc, fd = memfd_create("mapping", MFD_CLOEXEC);
+
+    if (fd < 0 || write(fd, base, bytes) != (ssize_t)bytes)
+        die("memfd");
+    plumb_live_image_init(&w.image, fd);
+    plumb_timing_init(&timing);
+    rc = plumb_live_image_begin(&w.image, NULL); /* as opening does */
+    if (rc == PLUMB_OK)
+        rc = plumb_live_watch_read(&w, &timing, &moment, NULL);
+    if (is_sound && rc < 0)
+        abort();
+    plumb_timing_fini(&timing);
+    plumb_live_watch_close(&w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct plumb_timing timing;
@@ -190,6 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!(exact = malloc(left ? left : 1)))
         die("malloc");
     memcpy(exact, damaged, left);
+    watch(exact, left, size == 0);
     plumb_timing_init(&timing);
     if (plumb_live_to_timing(&timing, exact, left, NULL, &err) < 0 && size == 0) {
         fprintf(stderr, "the sound mapping: %s\n", err.message);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# _run.sh PROGRAM: runs a host without recording, recording, and with everything on. Each time it must
+# _run.sh PROGRAM: runs a host without recording, controlled, recording, and with everything on. Each time it must
 # end with status 0 (77: it cannot run here) and print the same, and the report must have what the
 # host expects.
 set -u
@@ -65,6 +65,13 @@ compare() {
 }
 
 run off PLUMB=0
+# Controlled from outside, and not recording: the socket, in the folder of the test, and its thread.
+# Not under ThreadSanitizer: it takes the descriptors of plumb's thread, which has a table of its own,
+# for those of the program with the same numbers.
+mkdir -m 700 runtime
+control=1
+! ldd "$program" 2>/dev/null | grep -q libtsan || control=0
+[ "$control" = 0 ] || run controlled PLUMB=0 PLUMB_CONTROL=1 XDG_RUNTIME_DIR="$PWD/runtime"
 run on PLUMB=1
 [ "$failed" = 1 ] || rm -rf runs
 # With 240 open spans no call stack fits, and spans are dropped and counted.
@@ -72,6 +79,6 @@ case $program in
 *_240_spans_*) stacks=0 ;;
 *) stacks=1 ;;
 esac
-run all PLUMB=1 PLUMB_TRACE=1 PLUMB_TRACE_NODES='*' PLUMB_TRACE_STACK=$stacks PLUMB_COLLECT=sched,perf PLUMB_ACTIVATIONS=1 \
+run all PLUMB=1 PLUMB_CONTROL=$control XDG_RUNTIME_DIR="$PWD/runtime" PLUMB_TRACE=1 PLUMB_TRACE_NODES='*' PLUMB_TRACE_STACK=$stacks PLUMB_COLLECT=sched,perf PLUMB_ACTIVATIONS=1 \
     PLUMB_ACTIVATIONS_DUMP=. PLUMB_MEMORY=all PLUMB_MEMORY_CHECKPOINTS=1 PLUMB_MEMORY_INTERVAL=1 PLUMB_MEDIAN=p2 PLUMB_RING=4K PLUMB_DEBUG=1 PLUMB_QUIET=1
 exit "$failed"

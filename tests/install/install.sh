@@ -42,6 +42,12 @@ for page in README.md docs/recording.md docs/compare.md docs/img/text_to_video.s
 done
 PYTHONPYCACHEPREFIX=$PWD/cache /usr/bin/python3 -m py_compile "$prefix/share/plumb/plumb_torch_activations.py" ||
     fail 'no hooks for PyTorch'
+if [ -x "$PLUMB_BUILD_DIR/bin/plumb-serve" ]; then
+    [ -f "$prefix/share/plumb/proto/plumb/v1/profiler.proto" ] || fail 'no .proto files'
+    status=0
+    LD_LIBRARY_PATH="$libdir" timeout 60 "$prefix/bin/plumb" serve --listen=x 2>err.txt || status=$?
+    [ "$status" = 2 ] && grep -q 'plumb serve: --listen wants HOST:PORT' err.txt || fail "plumb serve: $(cat err.txt)"
+fi
 # The command finds its data from where it lies, also after the whole tree has moved.
 names=share/plumb/predecessors.tsv
 [ -f "$prefix/$names" ] || fail "no $names"

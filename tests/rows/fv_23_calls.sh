@@ -48,6 +48,13 @@ expect 'a trace' 4 "$PLUMB_BIN" record --quiet --trace --calls src --run-dir tra
 expect 'its call tree' 0 "$PLUMB_BIN" report tree traced
 has out.txt "    factorial (prog.c:$(line '^int factorial'))"
 
+# A program that ends in its depths has no span that ended.
+printf '#include <stdlib.h>\nvoid leave(void) { exit(3); }\nint main(void) { leave(); }\n' >src/leaves.c
+cc -O0 -finstrument-functions src/leaves.c -o leaves
+expect 'it leaves' 3 "$PLUMB_BIN" record --calls src --run-dir left -- ./leaves
+has err.txt "still open at the end: 'main (leaves.c:3)'" "still open at the end: 'leave (leaves.c:2)'"
+lacks err.txt 'nothing was recorded'
+
 # Off, and where there is nothing: no span.
 expect 'off' 4 "$PLUMB_BIN" record --run-dir off -- ./prog
 has err.txt 'nothing was recorded'

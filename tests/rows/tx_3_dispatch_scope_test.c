@@ -130,6 +130,40 @@ static void threads_count_exactly_and_apart(void **state)
                      THREADS / 2 * EACH);
 }
 
+static int64_t of_run(const char *name)
+{
+    return plumb_count_get_named(plumb_count_of_run(), PLUMB_COUNT_USER, name);
+}
+
+/* Names in one buffer, more of them than a thread remembers, in every kind of place. */
+static void a_counter_is_the_sum_of_its_places(void **state)
+{
+    enum { NAMES = 100, ROUNDS = 3 };
+    char name[16];
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < NAMES; i++) {
+            snprintf(name, sizeof name, "places %d", i);
+            plumb_counter_add(name, i);
+            for (PLUMB_STEPS (step, 2)) {
+                plumb_counter_add(name, i);
+                PLUMB_SPAN("placed");
+                plumb_counter_add(name, -1);
+            }
+            PLUMB_PHASE("val");
+            plumb_counter_add(name, i);
+            PLUMB_SPAN("placed");
+            plumb_counter_add(name, 5);
+        }
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name, sizeof name, "places %d", i);
+        assert_int_equal(of_run(name), ROUNDS * (4 * i + 3));
+        assert_int_equal(plumb_count_get_named(plumb_count_of_node(plumb_node_get("placed")),
+                                               PLUMB_COUNT_USER, name),
+                         ROUNDS * 3);
+    }
+}
+
 static void *asks_for_the_others(void *arg)
 {
     return of(arg, NULL) == PLUMB_COUNT_UNKNOWN ? NULL : "it has an answer";
@@ -292,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_signal_handler_may_count_and_read),
         cmocka_unit_test(what_cannot_be_counted_is_unknown),
         cmocka_unit_test(more_names_than_places_are_in_the_sum),
+        cmocka_unit_test(a_counter_is_the_sum_of_its_places),
     };
     setenv("PLUMB_QUIET", "1", 1);
     if (plumb_start(NULL, NULL) < 0)

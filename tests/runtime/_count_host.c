@@ -213,14 +213,79 @@ static void children(void)
     plain(0);
 }
 
+/* Calls whose count is in the recording, and some more. */
+static void passes_on(void)
+{
+    int64_t known = 0;
+    for (int i = 0; i < 1000; i++)
+        plain(i);
+    for (int tries = 0; known < 1000 && tries < 60000; tries++) {
+        usleep(1000);
+        known =
+            plumb_count_get_named(plumb_count_of_run(), PLUMB_COUNT_CALLS, "libcounted.so.1:plain");
+    }
+    CHECK(known == 1000);
+    for (int i = 0; i < 7; i++)
+        plain(i);
+}
+
+static void killed(void)
+{
+    passes_on();
+    kill(getpid(), SIGKILL);
+}
+
+static void exits_at_once(void)
+{
+    passes_on();
+    _exit(9);
+}
+
+/* Libraries whose relocations share a page with code, and with data. */
+static void mapped(void)
+{
+    static const char *const files[] = {"./libcounted_rx.so", "./libcounted_rwx.so"};
+    for (int i = 0; i < 2; i++) {
+        void *library = dlopen(files[i], RTLD_NOW);
+        int (*fn)(int) = NULL;
+        int (*const *table)(int) = NULL;
+        CHECK(library != NULL);
+        *(void **)(void *)&fn = dlsym(library, "chosen");
+        table = dlsym(library, "operators");
+        CHECK(fn != NULL && table != NULL && fn(2) == 6);
+        CHECK(table[0](4) == 5 && table[1](4) == 12);
+    }
+}
+
+#ifdef COUNT_INSIDE
+/* An address inside a function, which a debugger's table may have. */
+static const volatile uintptr_t inside = (uintptr_t)((const char *)plain + 1);
+#endif
+static void has_tables(void)
+{
+    static int (*const table[])(int) = {plain};
+    CHECK(table[0](1) == 2);
+#ifdef COUNT_INSIDE
+    CHECK(inside != 0);
+#endif
+}
+
 static const struct {
     const char *name;
     void (*fn)(void);
-} ways[] = {{"threads", threads},  {"short_threads", short_threads},
-            {"nodes", nodes},      {"arguments", arguments},
-            {"jumps", jumps},      {"addresses", addresses},
-            {"signals", signals},  {"unload", unload},
-            {"children", children}};
+} ways[] = {{"threads", threads},
+            {"short_threads", short_threads},
+            {"nodes", nodes},
+            {"arguments", arguments},
+            {"jumps", jumps},
+            {"addresses", addresses},
+            {"signals", signals},
+            {"unload", unload},
+            {"children", children},
+            {"killed", killed},
+            {"exits_at_once", exits_at_once},
+            {"mapped", mapped},
+            {"has_tables", has_tables}};
 
 int main(int argc, char **argv)
 {

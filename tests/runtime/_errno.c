@@ -27,7 +27,13 @@ static plumb_collector *collector;
 static plumb_stopwatch *stopwatch;
 static plumb_rows *rows;
 static char *text;
-static plumb_counted since;
+static plumb_metric_series *metric = NULL;
+plumb_metric_value value = {.size = sizeof value};
+plumb_queue queue;
+plumb_queue_task task;
+plumb_counted since;
+static plumb_stream stream;
+static plumb_stream_stage stage_of_stream;
 
 static void check(const char *call)
 {
@@ -232,6 +238,27 @@ static int nouns(int which, int at)
     CALL(plumb_count_get(plumb_count_of_span(), PLUMB_COUNT_DISPATCHES));
     CALL(since = plumb_counted_begin(PLUMB_COUNTED_PROCESS));
     CALL(plumb_counted_get(&since, PLUMB_COUNT_USER, "n"));
+    CALL(metric = plumb_metric_counter("count", NULL));
+    CALL(plumb_metric_add(metric, 1));
+    CALL(plumb_metric_set(plumb_metric_gauge("gauge", NULL), 1));
+    CALL(plumb_metric_observe(plumb_metric_summary("summary", NULL), 1));
+    CALL(plumb_metric_observe(plumb_metric_histogram("histogram", NULL), 1));
+    CALL(plumb_metric_read(&value, metric));
+    CALL(queue = plumb_queue_get("queue"));
+    CALL(task = plumb_queue_created(&queue));
+    CALL(plumb_queue_started(&queue, &task));
+    CALL(plumb_queue_completed(&queue, &task));
+    CALL(plumb_request_cancel(plumb_request_begin("cancelled", NULL), NULL));
+    CALL(stream = plumb_stream_begin("video"));
+    CALL(stage_of_stream = plumb_stream_stage_of(stream, "filter"));
+    CALL(plumb_stream_control(stream, 0));
+    CALL(plumb_stream_input(stage_of_stream, 0, "frame"));
+    CALL(plumb_stream_ready(stage_of_stream, 0));
+    CALL(plumb_stream_admitted(stage_of_stream, 0, NULL));
+    CALL(plumb_stream_completed(stage_of_stream, 0));
+    CALL(plumb_stream_abandoned(stage_of_stream, 1));
+    CALL(plumb_stream_output(stream, 0));
+    CALL(plumb_stream_end(stream));
     CALL(plumb_device_unregister(device, &err));
     CALL(plumb_summary_rows(&rows, NULL, NULL, &err));
     CALL(plumb_rows_get(rows, plumb_rows_count(rows)));

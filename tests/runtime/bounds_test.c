@@ -475,7 +475,8 @@ static void assert_little(const char *role)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     (void)role;
-    skip(); /* they need terabytes themselves */
+    print_message("skipped: sanitizers need terabytes themselves\n");
+    skip();
 #else
     struct plumb_load run;
     struct child c;

@@ -247,6 +247,51 @@ static inline void child_kill_after(pid_t pid, const uint64_t *count, uint64_t l
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* Returns zeroed memory that forked children share with the test: they count in it. munmap() it. */
+static inline void *child_side(size_t bytes)
+{
+    void *side = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(side, MAP_FAILED);
+    return side;
+}
+
+/* A child that is killed at work: `until_killed` records into `dir` and does not return. */
+struct victim {
+    void (*until_killed)(const char *dir, void *arg);
+    void *arg;
+    void *side; /* from child_side(); cleared first */
+    size_t side_bytes;
+    const uint64_t *count; /* in `side`: see child_kill_after() */
+    uint64_t least, longer;
+};
+
+/* Forks such a child and kills it. Returns its `dir`, kill-<number> in the test's folder, as
+ * in_place() does. */
+static inline const char *child_kill(const struct victim *v, int number)
+{
+    char name[32];
+    const char *dir;
+    pid_t pid;
+    memset(v->side, 0, v->side_bytes);
+    snprintf(name, sizeof name, "kill-%d", number);
+    dir = in_place(name);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        v->until_killed(dir, v->arg);
+        _exit(0);
+    }
+    child_kill_after(pid, v->count, v->least, v->longer);
+    return dir;
+}
+
+/* Returns how many children are killed: TEST_KILLS, or `otherwise` without it. */
+static inline int child_kills(int otherwise)
+{
+    const char *asked = getenv("TEST_KILLS");
+    return asked ? atoi(asked) : otherwise;
+}
+
 static inline int child_run(struct child *out, const char *role, const char *dir,
                             const char *const *settings)
 {

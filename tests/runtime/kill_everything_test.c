@@ -99,8 +99,9 @@ static void *second(void *arg)
     return arg;
 }
 
-static void record_until_killed(const char *dir, uint64_t *random)
+static void record_until_killed(const char *dir, void *arg)
 {
+    uint64_t *random = arg;
     plumb_options options = plumb_options_default();
     pthread_t threads[2];
     options.run_dir = dir;
@@ -205,32 +206,20 @@ static void look_at(const char *dir)
 
 static void what_was_done_is_recovered_whatever_is_on(void **state)
 {
-    const char *asked = getenv("TEST_KILLS");
-    int kills = asked ? atoi(asked) : KILLS;
+    int kills = child_kills(KILLS);
     uint64_t random = 0x6c078965 + (uint64_t)kills;
+    struct victim victim = {.until_killed = record_until_killed, .arg = &random};
     (void)state;
-    side = mmap(NULL, sizeof *side, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(side, MAP_FAILED);
+    side = child_side(sizeof *side);
+    victim.side = side;
+    victim.side_bytes = sizeof *side;
     assert_true(kills > 0);
     for (int i = 0; i < kills; i++) {
         uint64_t after = random_next(&random) % (UINT64_C(64) << random_next(&random) % 10);
-        char name[32];
-        const char *dir;
-        pid_t pid;
-        memset(side, 0, sizeof *side);
-        snprintf(name, sizeof name, "kill-%d", i);
-        dir = in_place(name);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            record_until_killed(dir, &random);
-            _exit(0);
-        }
-        if (i % 2)
-            child_kill_after(pid, side->ops[0], after + 1, random_next(&random) % 4096);
-        else
-            child_kill_after(pid, &side->ended[STAGE], after / 16 + 1, random_next(&random) % 4096);
-        look_at(dir);
+        victim.count = i % 2 ? side->ops[0] : &side->ended[STAGE];
+        victim.least = i % 2 ? after + 1 : after / 16 + 1;
+        victim.longer = random_next(&random) % 4096;
+        look_at(child_kill(&victim, i));
     }
     munmap(side, sizeof *side);
 }

@@ -11,22 +11,15 @@ enum { KILLS = 200, JUST_KILLED = 30, THREADS = 2 };
 /* ---- Killed at random
  * -------------------------------------------------------------------------- */
 
-static uint64_t *side_channel(void)
-{
-    /* Cache lines of their own, so that no thread waits for the other. */
-    uint64_t *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(side, MAP_FAILED);
-    return side;
-}
-
 static void *second_thread(void *side)
 {
     ops_run(1, (uint64_t *)side + 16, 0);
     return NULL;
 }
 
-static void record_until_killed(const char *dir, uint64_t *side)
+static void record_until_killed(const char *dir, void *arg)
 {
+    uint64_t *side = arg;
     plumb_options options = plumb_options_default();
     pthread_t thread;
     options.run_dir = dir;
@@ -38,24 +31,16 @@ static void record_until_killed(const char *dir, uint64_t *side)
 
 static void recovered_counts_equal_the_side_channel_after_200_kills(void **state)
 {
-    uint64_t *side = side_channel(), random = 0x9e3779b9, folds = 0;
+    uint64_t *side = child_side(4096), random = 0x9e3779b9, folds = 0;
+    struct victim victim = {record_until_killed, side, side, 4096, side, 0, 0};
     (void)state;
     for (int i = 0; i < KILLS; i++) {
         struct plumb_load run;
-        char name[32];
         const char *dir;
         uint64_t after = random_next(&random) % (UINT64_C(64) << random_next(&random) % 10);
-        pid_t pid;
-        memset(side, 0, 4096);
-        snprintf(name, sizeof name, "kill-%d", i);
-        dir = in_place(name);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            record_until_killed(dir, side);
-            _exit(0);
-        }
-        child_kill_after(pid, side, after + 1, random_next(&random) % 4096);
+        victim.least = after + 1;
+        victim.longer = random_next(&random) % 4096;
+        dir = child_kill(&victim, i);
         load_run(&run, dir);
         assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
         assert_true(run_has(dir, "timing.json"));
@@ -183,7 +168,7 @@ static void a_killed_process_that_nobody_waited_for_is_recovered(void **state)
  * or not. */
 static void a_process_that_was_killed_just_now_does_not_record(void **state)
 {
-    uint64_t *side = side_channel();
+    uint64_t *side = child_side(4096);
     (void)state;
     for (int i = 0; i < JUST_KILLED; i++) {
         const char *dir = in_place("just");

@@ -47,8 +47,9 @@ static void *run_part(void *arg)
     return NULL;
 }
 
-static void work_until_killed(const char *dir, struct side *side)
+static void work_until_killed(const char *dir, void *arg)
 {
+    struct side *side = arg;
     plumb_options options = plumb_options_default();
     struct part parts[THREADS] = {{0, &side[0]}, {1, &side[1]}};
     pthread_t thread;
@@ -134,26 +135,17 @@ static void check_shape_times(const struct plumb_timing *t, const char *dir, uin
 
 static void memory_and_requests_survive_kills(void **state)
 {
-    struct side *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct side *side = child_side(4096);
+    struct victim victim = {work_until_killed, side, side, 4096, &side->rounds, 0, 0};
     uint64_t random = 0x51ed2701;
     (void)state;
-    assert_ptr_not_equal(side, MAP_FAILED);
     for (int i = 0; i < KILLS; i++) {
         uint64_t after = random_next(&random) % (UINT64_C(2) << random_next(&random) % 10);
         struct plumb_load run;
-        char name[32];
         const char *dir;
-        pid_t pid;
-        memset(side, 0, 4096);
-        snprintf(name, sizeof name, "kill-%d", i);
-        dir = in_place(name);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            work_until_killed(dir, side);
-            _exit(0);
-        }
-        child_kill_after(pid, &side->rounds, after + 1, random_next(&random) % 65536);
+        victim.least = after + 1;
+        victim.longer = random_next(&random) % 65536;
+        dir = child_kill(&victim, i);
         load_run(&run, dir);
         assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
         check_pool(&run.timing, side);

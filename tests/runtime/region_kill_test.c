@@ -36,19 +36,25 @@ static void *work(void *side)
     return NULL;
 }
 
-static void record_until_killed(const char *dir, uint64_t *side, uint32_t scope)
+struct part {
+    uint64_t *side;
+    uint32_t scope;
+};
+
+static void record_until_killed(const char *dir, void *arg)
 {
+    const struct part *part = arg;
     plumb_options options = plumb_options_default();
     pthread_t thread;
     options.run_dir = dir;
     options.quiet = PLUMB_ON;
     options.regions = "training_step";
-    options.region_scope = scope;
+    options.region_scope = part->scope;
     options.trace_max_bytes = UINT64_C(1) << 30;
     ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
-    if (scope == PLUMB_REGION_THREAD)
-        ROLE_NEEDS(pthread_create(&thread, NULL, work, side + 16) == 0);
-    work(side);
+    if (part->scope == PLUMB_REGION_THREAD)
+        ROLE_NEEDS(pthread_create(&thread, NULL, work, part->side + 16) == 0);
+    work(part->side);
 }
 
 static uint64_t ended_of(const struct plumb_timing *t, const char *name, uint64_t *untraced)
@@ -86,29 +92,19 @@ static void look_at(const char *dir, uint64_t *found)
 
 static void only_what_ran_in_regions_is_recovered(void **state)
 {
-    uint64_t *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct part part = {child_side(4096), 0};
+    struct victim victim = {record_until_killed, &part, part.side, 4096, part.side, 0, 0};
     uint64_t random = 0x51ed27, found = 0;
     (void)state;
-    assert_ptr_not_equal(side, MAP_FAILED);
     for (int i = 0; i < KILLS; i++) {
         uint64_t after = random_next(&random) % (UINT64_C(4) << random_next(&random) % 4);
-        char name[32];
-        const char *dir;
-        pid_t pid;
-        memset(side, 0, 4096);
-        snprintf(name, sizeof name, "kill-%d", i);
-        dir = in_place(name);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            record_until_killed(dir, side, i % 3 ? PLUMB_REGION_THREAD : PLUMB_REGION_PROCESS);
-            _exit(0);
-        }
-        child_kill_after(pid, side, after + 1, random_next(&random) % 4096);
-        look_at(dir, &found);
+        victim.least = after + 1;
+        victim.longer = random_next(&random) % 4096;
+        part.scope = i % 3 ? PLUMB_REGION_THREAD : PLUMB_REGION_PROCESS;
+        look_at(child_kill(&victim, i), &found);
     }
     assert_true(found > 0);
-    munmap(side, 4096);
+    munmap(part.side, 4096);
 }
 
 int main(void)

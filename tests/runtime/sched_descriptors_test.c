@@ -41,8 +41,10 @@ static void it_works_where_the_program_has_no_descriptor_left(void **state)
     int first = -1;
     int last = -1;
     (void)state;
-    if (state_of_a_run().state != PLUMB_COLLECTOR_RUNNING)
+    if (state_of_a_run().state != PLUMB_COLLECTOR_RUNNING) {
+        print_message("skipped: the kernel does not record context switches for this process\n");
         skip();
+    }
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     limit.rlim_cur = DESCRIPTORS;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);

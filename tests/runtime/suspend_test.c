@@ -138,8 +138,10 @@ static void a_suspend_changes_no_duration(void **state)
     static const char *const settings[] = {"PLUMB_CLOCK=tsc", NULL};
     struct child c;
     (void)state;
-    if (!has_counter())
+    if (!has_counter()) {
+        print_message("skipped: the clock of this machine is not the processor's counter\n");
         skip();
+    }
     assert_exited(&c, child_run(&c, "suspended", "suspended", settings), 0);
     assert_durations_hold("suspended");
 }
@@ -149,8 +151,10 @@ static void a_suspend_changes_no_duration_of_a_killed_run(void **state)
     static const char *const settings[] = {"PLUMB_CLOCK=tsc", NULL};
     struct child c;
     (void)state;
-    if (!has_counter())
+    if (!has_counter()) {
+        print_message("skipped: the clock of this machine is not the processor's counter\n");
         skip();
+    }
     assert_signaled(&c, child_run(&c, "suspended_and_killed", "suspended_and_killed", settings),
                     SIGKILL);
     assert_durations_hold("suspended_and_killed");

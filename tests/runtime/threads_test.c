@@ -236,7 +236,8 @@ static void spans_after_the_last_destructor_count_and_cost_no_memory(void **stat
     struct plumb_load run;
     (void)state;
 #if defined(__SANITIZE_THREAD__)
-    skip(); /* its own view of the thread is gone by then */
+    print_message("skipped: the view that ThreadSanitizer has of the thread is gone by then\n");
+    skip();
 #endif
     load_of(&run, "ends_as_late_as_can_be", NULL);
     assert_int_equal(count_of(&run.timing, "late"),

@@ -21,19 +21,25 @@ static void *second_thread(void *side)
 }
 
 /* Much room; little; a small bound; ring mode. */
-static void record_until_killed(const char *dir, uint64_t *side, int kind)
+struct part {
+    uint64_t *side;
+    int kind;
+};
+
+static void record_until_killed(const char *dir, void *arg)
 {
+    const struct part *part = arg;
     plumb_options options = plumb_options_default();
     pthread_t thread;
     options.run_dir = dir;
     options.quiet = PLUMB_ON;
     options.trace = PLUMB_ON;
-    options.trace_ring_bytes = kind == 0 ? 0 : 16384;
-    options.trace_max_bytes = kind == 2 ? 65536 : 0;
-    options.trace_mode = kind == 3 ? PLUMB_TRACE_RING : PLUMB_TRACE_STOP;
+    options.trace_ring_bytes = part->kind == 0 ? 0 : 16384;
+    options.trace_max_bytes = part->kind == 2 ? 65536 : 0;
+    options.trace_mode = part->kind == 3 ? PLUMB_TRACE_RING : PLUMB_TRACE_STOP;
     ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
-    ROLE_NEEDS(pthread_create(&thread, NULL, second_thread, side) == 0);
-    ops_run(0, side, 0);
+    ROLE_NEEDS(pthread_create(&thread, NULL, second_thread, part->side) == 0);
+    ops_run(0, part->side, 0);
 }
 
 static uint64_t open_of(const struct plumb_timing *t, const char *name)
@@ -83,34 +89,23 @@ static void look_at(const char *dir, int kind, uint64_t *lost, uint64_t *found)
 
 static void every_span_is_whole_or_counted_after_kills(void **state)
 {
-    const char *asked = getenv("TEST_KILLS");
-    int kills = asked ? atoi(asked) : KILLS;
-    uint64_t *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int kills = child_kills(KILLS);
+    struct part part = {child_side(4096), 0};
+    struct victim victim = {record_until_killed, &part, part.side, 4096, part.side, 0, 0};
     uint64_t random = 0x2545f491 + (uint64_t)kills, lost[KINDS] = {0}, found[KINDS] = {0};
     (void)state;
-    assert_ptr_not_equal(side, MAP_FAILED);
     assert_true(kills >= KINDS);
     for (int i = 0; i < kills; i++) {
-        char name[32];
-        const char *dir;
         uint64_t after = random_next(&random) % (UINT64_C(64) << random_next(&random) % 10);
-        pid_t pid;
-        memset(side, 0, 4096);
-        snprintf(name, sizeof name, "kill-%d", i);
-        dir = in_place(name);
-        pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            record_until_killed(dir, side, i % KINDS);
-            _exit(0);
-        }
-        child_kill_after(pid, side, after + 1, random_next(&random) % 4096);
-        look_at(dir, i % KINDS, &lost[i % KINDS], &found[i % KINDS]);
+        part.kind = i % KINDS;
+        victim.least = after + 1;
+        victim.longer = random_next(&random) % 4096;
+        look_at(child_kill(&victim, i), part.kind, &lost[part.kind], &found[part.kind]);
     }
     for (int kind = 0; kind < KINDS; kind++)
         assert_true(found[kind] > 0);
     assert_true(lost[1] > 0 && lost[2] > 0); /* otherwise the small queues prove nothing */
-    munmap(side, 4096);
+    munmap(part.side, 4096);
 }
 
 /* Of a trace that was never begun, whose place a directory has taken; of spans that no fold has

@@ -507,7 +507,7 @@ static void scopes_of_one_pipeline_do_not_wait_for_the_runtimes_lock(void **stat
     assert_int_equal(pthread_create(&thread, NULL, scopes_again, NULL), 0);
     sem_wait(&warm);
     plumb_lock();
-    plumb_rt.run->h->ledger.series_off[0] = 0;
+    PLUMB_RELEASE(plumb_rt.run->h->ledger.series_off[0], 0);
     assert_int_equal(pthread_create(&sampler, NULL, sample_memory, NULL), 0);
     nanosleep(&pause, NULL);
     sem_post(&go);

@@ -1,0 +1,279 @@
+#!/bin/sh
+# timeout: 900
+# plumb attach: records a running process for a while and leaves it as it was: a process that records
+# nothing, one that records, one that ends or is killed in the middle. TEST_ROUNDS is the number of
+# rounds on one process instead of 12.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+
+XDG_RUNTIME_DIR=$PWD/runtime
+export XDG_RUNTIME_DIR
+mkdir -m 700 runtime
+idle='' busy=''
+# shellcheck disable=SC2086 # a process or none
+trap 'touch end; kill -KILL $idle $busy 2>/dev/null' EXIT
+
+cat >host.c <<'END'
+/* Eight threads work until the file `end` is there; what is printed depends on the work alone. */
+#include <plumb/plumb.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static const char *end;
+static void *work(void *arg)
+{
+    const struct timespec t = {0, 1000000};
+    uint64_t sum = (uintptr_t)arg;
+    PLUMB_SPAN("thread");
+    for (int i = 0; access(end, F_OK) != 0; i++) {
+        PLUMB_STEP(i);
+        PLUMB_SPAN("work");
+        for (int k = 0; k < 20; k++) {
+            PLUMB_SPAN("part");
+            sum = sum * 6364136223846793005u + 1;
+        }
+        nanosleep(&t, NULL);
+    }
+    return (void *)(uintptr_t)(sum != 0);
+}
+int main(int argc, char **argv)
+{
+    pthread_t t[8];
+    uintptr_t all = 0;
+    void *one;
+    end = argc > 1 ? argv[1] : "end";
+    {
+        PLUMB_SPAN("begin");
+    }
+    for (uintptr_t i = 0; i < 8; i++)
+        pthread_create(&t[i], NULL, work, (void *)i);
+    for (int i = 0; i < 8; i++) {
+        pthread_join(t[i], &one);
+        all += (uintptr_t)one;
+    }
+    printf("%d\n", (int)all);
+    return 7;
+}
+END
+build_linked host.c host
+
+attach() {
+    "$PLUMB_BIN" attach "$@"
+}
+records() {
+    "$PLUMB_BIN" ps | awk -v pid="$1" -v how="$2" '$1 == pid && $2 ~ how { found = 1 } END { exit !found }'
+}
+listed() {
+    "$PLUMB_BIN" ps | awk -v pid="$1" '$1 == pid { found = 1 } END { exit !found }'
+}
+count() {
+    jq "[.nodes[] | select(.name == \"$2\") | .count] | add // 0" "$1/timing.json"
+}
+
+expect 'no process' 2 attach 999999 -o none --for 1ms
+expect 'no folder' 2 attach 1
+has err.txt '-o DIR'
+expect 'an empty name' 2 attach 1 -o '' --for 1ms
+has err.txt '-o DIR'
+expect 'both limits' 2 attach 1 -o x --for 1s --steps 2
+expect 'not a time' 2 attach 1 -o x --for soon
+[ ! -e none ] && [ ! -e x ] || fail 'a folder was made for nothing'
+
+PLUMB_CONTROL=1 ./host >host.out 2>host.err &
+idle=$!
+wait_for listed "$idle"
+mkdir full && touch full/file
+expect 'a folder with something in it' 2 attach "$idle" -o full --for 1ms
+has err.txt "'full' is there already"
+
+: >file
+expect 'a folder that cannot be made' 2 attach "$idle" -o file/deeper --for 1ms
+has err.txt 'cannot make' 'file/deeper'
+[ "$(wc -l <err.txt)" = 1 ] || fail "more than a line: $(cat err.txt)"
+records "$idle" no || fail 'it records where it has no folder'
+expect 'a region that is not there' 2 attach "$idle" -o again --for 1ms --regions no_such
+has err.txt 'no_such'
+[ ! -e again ] || fail "left behind: $(ls again)"
+records "$idle" no || fail 'it records after a mistake'
+
+expect 'a process that records nothing' 0 attach "$idle" --for 300ms --trace -o first
+has out.txt work part
+has err.txt 'with trace.pftrace'
+records "$idle" no || fail 'it still records'
+[ -s first/trace.pftrace ] && [ ! -e first/live.plumb ] || fail "files: $(ls first)"
+[ "$(count first part)" -gt 20 ] || fail 'nothing was recorded'
+expect 'its trace' 0 "$PLUMB_BIN" report trace first
+has out.txt work
+
+expect 'steps' 0 attach host --steps 5 -o steps
+[ "$(count steps work)" -ge 5 ] || fail "steps: $(count steps work)"
+records "$idle" no || fail 'it still records'
+
+# More steps than come: it says what it waits for.
+"$PLUMB_BIN" attach "$idle" --steps 1000000000 -o endless >endless.out 2>endless.err &
+endless=$!
+wait_for grep -q 'waits for the end of 1000000000 steps' endless.err
+kill -INT $endless
+wait $endless || fail "endless: status $?: $(cat endless.err)"
+[ "$(grep -c 'waits for' endless.err)" = 1 ] || fail "endless: $(cat endless.err)"
+records "$idle" no || fail 'it still records'
+
+"$PLUMB_BIN" attach "$idle" -o long >long.out 2>long.err &
+long=$!
+wait_for records "$idle" yes
+expect 'a second attach' 2 attach "$idle" -o second --for 1ms
+[ "$(wc -l <err.txt)" = 1 ] && has err.txt 'another'
+kill -INT $long
+wait $long
+[ $? = 0 ] || fail "Ctrl-C: $(cat long.err)"
+has long.out part
+records "$idle" no || fail 'it still records after Ctrl-C'
+
+descriptors=$(ls "/proc/$idle/fd" | wc -l)
+round=0
+while [ $round -lt "${TEST_ROUNDS:-12}" ]; do
+    attach "$idle" --for 20ms --trace -o "round-$round" >round.out 2>round.err || fail "round: $(cat round.err)"
+    [ -s "round-$round/trace.pftrace" ] || fail "round $round has no trace"
+    rm -r "round-$round"
+    [ $round != 1 ] || rss=$(awk '/VmRSS/ { print $2 }' "/proc/$idle/status")
+    round=$((round + 1))
+done
+[ "$(ls "/proc/$idle/fd" | wc -l)" = "$descriptors" ] || fail 'descriptors are left'
+more=$(($(awk '/VmRSS/ { print $2 }' "/proc/$idle/status") - rss))
+[ $more -lt 4096 ] || [ "$PLUMB_BUILD_KIND" = tsan ] || [ "$PLUMB_BUILD_KIND" = asan ] || fail "$more KiB more"
+touch end
+wait "$idle"
+[ $? = 7 ] || fail 'the exit status of the host'
+[ "$(cat host.out)" = 8 ] || fail "the output of the host: $(cat host.out)"
+empty host.err
+rm end
+
+PLUMB_CONTROL=1 PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=whole ./host >host.out &
+busy=$!
+wait_for records "$busy" yes
+expect 'a process that records' 0 attach "$busy" --for 300ms --trace --nodes part -o part
+has out.txt part
+records "$busy" yes || fail 'its run was ended'
+[ -s part/trace.pftrace ] || fail 'no trace'
+[ "$(count part begin)" = 0 ] || fail 'the rows are not those of the time alone'
+before=$(count part part)
+sleep 0.2
+touch end
+wait "$busy"
+[ "$(count whole begin)" = 1 ] || fail 'the run has lost a row'
+[ "$before" -gt 20 ] && [ "$(count whole part)" -gt "$before" ] || fail "rows: $before of $(count whole part)"
+[ "$(jq '.trace_windows | length' whole/timing.json)" = 1 ] || fail 'the window is not in the report of the run'
+rm end
+
+PLUMB_CONTROL=1 ./host >host.out &
+idle=$!
+wait_for listed "$idle"
+"$PLUMB_BIN" attach "$idle" --trace -o killed >killed.out 2>killed.err &
+long=$!
+wait_for records "$idle" yes
+sleep 0.3
+kill -KILL "$idle"
+wait $long
+[ $? = 0 ] || fail "a host that was killed: $(cat killed.err)"
+has killed.err 'the process ended'
+has killed.out part
+expect 'the trace of a host that was killed' 0 "$PLUMB_BIN" report trace killed
+
+PLUMB_CONTROL=1 PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=ended ./host >host.out &
+busy=$!
+wait_for records "$busy" yes
+"$PLUMB_BIN" attach "$busy" --trace -o until_end >until.out 2>until.err &
+long=$!
+sleep 0.3
+touch end
+wait "$busy"
+wait $long
+[ $? = 0 ] || fail "a host that ended: $(cat until.err)"
+has until.out part
+rm end
+
+# A plumb attach that is killed leaves nothing behind: the process notices that its connection is gone.
+PLUMB_CONTROL=1 ./host >host.out &
+idle=$!
+wait_for listed "$idle"
+"$PLUMB_BIN" attach "$idle" --trace -o orphan >orphan.out 2>orphan.err &
+long=$!
+wait_for records "$idle" yes
+kill -KILL $long
+wait $long
+wait_for records "$idle" no
+[ "$(count orphan part)" -gt 0 ] && [ ! -e orphan/live.plumb ] || fail "files: $(ls orphan)"
+expect 'after one that was killed' 0 attach "$idle" --for 100ms --trace -o heir
+touch end
+wait "$idle"
+rm end
+
+# A child that the process forks in the meantime takes part by itself, and records nothing.
+cat >forks.c <<'END'
+#include <plumb/plumb.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void work(void)
+{
+    const struct timespec t = {0, 1000000};
+    PLUMB_SPAN("work");
+    nanosleep(&t, NULL);
+}
+int main(void)
+{
+    pid_t child;
+    while (access("fork", F_OK) != 0)
+        work();
+    child = fork();
+    while (access("end", F_OK) != 0)
+        work();
+    return child > 0 && waitpid(child, NULL, 0) != child;
+}
+END
+build_linked forks.c forks
+PLUMB_CONTROL=1 ./forks &
+idle=$!
+wait_for listed "$idle"
+"$PLUMB_BIN" attach "$idle" -o parent >parent.out 2>parent.err &
+long=$!
+wait_for records "$idle" yes
+touch fork
+two_listed() {
+    [ "$("$PLUMB_BIN" ps | grep -c '/forks$')" = 2 ]
+}
+wait_for two_listed
+kill -INT $long
+wait $long
+child=$("$PLUMB_BIN" ps | awk -v pid="$idle" '/forks$/ && $1 != pid { print $1 }')
+records "$child" no || fail "the child records: $("$PLUMB_BIN" ps)"
+expect 'the child' 0 attach "$child" --for 50ms -o child
+[ "$(echo parent*)" = 'parent parent.err parent.out' ] || fail "left behind: $(echo parent*)"
+touch end
+wait "$idle" || fail 'the status of a process that forked'
+rm end
+
+traced() {
+    "$PLUMB_BIN" ps | awk -v pid="$1" '$1 == pid && $2 == "yes," { found = 1 } END { exit !found }'
+}
+untraced() {
+    records "$1" yes && ! traced "$1"
+}
+PLUMB_CONTROL=1 PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=owned ./host >host.out &
+busy=$!
+wait_for records "$busy" yes
+"$PLUMB_BIN" attach "$busy" --trace -o orphan2 >orphan.out 2>orphan.err &
+long=$!
+wait_for traced "$busy"
+kill -KILL $long
+wait $long
+wait_for untraced "$busy"
+expect 'the trace of one that was killed' 0 "$PLUMB_BIN" report trace orphan2/trace.pftrace
+expect 'a trace after it' 0 attach "$busy" --for 100ms --trace -o heir2
+touch end
+wait "$busy"
+[ "$(jq '.trace_windows | length' owned/timing.json)" = 2 ] || fail 'windows are missing in the report of the run'
+
+[ $failures = 0 ]
