@@ -197,7 +197,7 @@ static void open_stream(struct stream *s, uint32_t depth)
     f->out = (struct plumb_pf_out){plumb_pages_map(PLUMB_TRACE_BUFFER), PLUMB_TRACE_BUFFER, 0};
     if (!s->mapping || !s->ready || !f->out.base)
         die("no memory");
-    f->source = (struct plumb_live_view){s->mapping, MAPPING, NULL};
+    f->source = plumb_live_view_of(s->mapping, MAPPING);
     f->source.h = (struct plumb_live_header *)(void *)(s->mapping + carve(s, sizeof *f->source.h));
     f->source.h->pid = 4711;
     f->source.h->trace.zero_boottime_ns = f->source.h->trace.zero_monotonic_ns = 86400000000000;

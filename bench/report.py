@@ -39,6 +39,11 @@ ROWS = [
         ("snapshot_hot_p99_us", "100 nodes, writer hot, p99", "us", 20.0),
         ("snapshot_hot_writer_x_floor", "the hot writer in the meantime", "x", 1.15),
     ]),
+    ("Control from outside", [
+        ("control_idle_ns_per_span", "a span while control is open and idle, over one without", "ns", 0.1),
+        ("control_reply_p99_ms", "state and summary of 100 nodes, writer hot, p99", "ms", 50.0),
+        ("attach_switch_ms", "a trace on and off, eight threads record without a pause", "ms", None),
+    ]),
     ("Inputs and outputs of stages", [
         ("signature_us_per_call", "3 tensors and a number recorded", "us", 5.0),
         ("signature_full_gb_s", "reading values of float32", "GB/s", None),
@@ -125,6 +130,10 @@ ROWS = [
         ("gate_found_pct", "answers about code that is 5 % slower that find it", "%", AtLeast(95)),
         ("gate_inconclusive_pct", "no answer", "%", 30.0),
     ]),
+    ("Services", [
+        ("grpc_summary_p50_us", "the rows of a process with 20 nodes, through plumb serve, as a client in C waits", "us", None),
+        ("grpc_summary_x_python", "the same, times a Python server of the same service", "x", 1.0),
+    ]),
     ("Comparisons", [
         ("compare_false_alarm_pct", "relabellings of the same runs, 5 and 5, that exit 1", "%", 2.0),
         ("compare_found_pct", "one node 5 % slower, 10 and 10 runs: found", "%", AtLeast(90)),
@@ -145,6 +154,12 @@ ROWS = [
         ("chrome_gz_x_zlib", "compressed, zlib level 1 times it", "x", AtLeast(2.5)),
         ("chrome_gz_bytes_x_zlib", "bytes, as a part of zlib's", "x", 0.85),
         ("chrome_gz_bytes_per_span", "compressed", "bytes", None),
+    ]),
+    ("Metrics", [
+        ("metric_add_ns", "adding to a counter", "ns", None),
+        ("metric_observe_ns", "an observation of a histogram", "ns", None),
+        ("stream_call_ns", "an event of a stream", "ns", None),
+        ("metrics_scrape_ms_1000_series", "a scrape of 1000 series, CPU", "ms", None),
     ]),
     ("Reading activations", [
         ("jsonl_read_x_python", "JSONL into a table, times Python's json by key", "x", AtLeast(20)),

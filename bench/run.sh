@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation decode torch memory collect malloc count opencl onednn trace read jsonl export diverge compare gate peers uftrace t2v stage"
+all="machine payload span traced snapshot control signature activation decode torch memory collect malloc count opencl onednn trace read metrics switch jsonl export diverge compare gate serve peers uftrace t2v stage"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -43,10 +43,10 @@ done
 # how NAME: the command that measures it. How often a program runs: where its memory lies is luck.
 how() {
     case $1 in
-    machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) echo "own $1 1" ;;
+    machine | snapshot | control | signature | decode | memory | collect | malloc | trace | read | metrics | switch | jsonl) echo "own $1 1" ;;
     payload | span | traced) echo "own $1 5" ;;
     activation) echo "own $1 9" ;;
-    count | opencl | onednn | torch | export | diverge | compare | gate | peers | uftrace | t2v | stage) echo "run_$1" ;;
+    count | opencl | onednn | torch | export | diverge | compare | gate | serve | peers | uftrace | t2v | stage) echo "run_$1" ;;
     *) return 1 ;;
     esac
 }
@@ -153,6 +153,16 @@ run_compare() {
 run_gate() {
     echo "plumb gate, on times of gate_host"
     "$here/gate.py" "$build/bin/plumb" "$build/bench/gate_host" --json "$tmp/gate.json" --tmp "$tmp" $quick
+}
+
+run_serve() {
+    if [ ! -x "$build/bench/serve_client" ]; then
+        missing serve serve.py grpc_summary_p50_us "gRPC (libgrpc-dev) is not installed"
+        return 0
+    fi
+    echo "plumb serve, and a Python server of the same service"
+    "$here/serve.py" "$build/bin/plumb" "$build/bench/serve_host" "$build/bench/serve_client" \
+        --json "$tmp/serve.json" --tmp "$tmp" $quick
 }
 
 # Nine processes, as for the activations.
