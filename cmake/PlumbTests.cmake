@@ -10,7 +10,7 @@
 #                                            traces  reads the outside trace collection
 #                                            reference  reads the outside reference document
 #                                            Any other label is refused.
-#   timeout: 300                             seconds; 180 without it: machines may be busy
+#   timeout: 900                             seconds; 600 without it: a limit for what hangs, not for what is slow
 #
 # Every test runs through tests/run_test.sh: an empty folder of its own, no PLUMB_* from outside, and
 # exit status 77 means skipped.
@@ -60,7 +60,7 @@ endfunction()
 # plumb_add_test(<name> <file with the declarations> <command>...)
 function(plumb_add_test name file)
   plumb_test_labels("${file}" labels runs)
-  plumb_test_declaration("${file}" timeout 180 timeout)
+  plumb_test_declaration("${file}" timeout 600 timeout)
   file(READ "${file}" text)
   if(text MATCHES "LD_PRELOAD=|LD_AUDIT=" AND NOT "plain" IN_LIST labels)
     message(FATAL_ERROR "${file} preloads or audits: say 'labels: plain' in its first five lines")

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: notsan
-# timeout: 240
 # (libgomp and oneDNN are not instrumented.)
 # The numbers of the pipeline: equal seeds give equal hashes, another precision passes, and each kind of fault
 # that can be planted is found where it was planted.

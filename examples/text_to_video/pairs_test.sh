@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: notsan
-# timeout: 600
 # (libgomp and oneDNN are not instrumented.)
 # Fifty random faults in the whole pipeline, and fifty sound pairs of runs: each verdict is right. The 150 runs
 # take some five seconds. With a sanitizer there are fewer, because it looks for faults of another kind.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 240
 # labels: notsan
 # (libgomp and oneDNN are not instrumented: ThreadSanitizer does not see their barriers.)
 # The promises of the example: a video that decodes, equal bytes for equal seeds, other bytes for another

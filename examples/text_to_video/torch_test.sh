@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain, notsan
-# timeout: 120
 # The same weights in PyTorch (in_torch.py, traced by the hooks that are installed) agree with the C program
 # block by block and operation by operation, and a fault on either side is named. One process for both runs of
 # PyTorch, because importing it takes seconds.

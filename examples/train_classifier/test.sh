@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # The promises of the example: it learns, and says so if it does not; equal seeds give equal bytes, with
 # any number of threads, recorded, not recorded and compiled without plumb; a checkpoint gives back what
 # was saved; every row has its phase, also those of the loader's threads.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 120
 # labels: notsan
 # (text_to_video makes the video; libgomp and oneDNN are not instrumented.)
 # The promises of the example: equal bytes for equal input, recorded, not recorded and compiled without plumb; exact

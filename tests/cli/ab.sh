@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # plumb ab: variants measured in turn, decided by rules; sweeps and element types; the files that it writes. The variants
 # differ by so much that few machines are too busy to tell; there it is tried again.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

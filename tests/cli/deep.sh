@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 600
 # plumb deep: peaks that are kept, kernels of a planted trace against them, verdicts in every format.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 export XDG_CACHE_HOME="$PWD/cache"

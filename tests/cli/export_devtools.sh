@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # A viewer of others, the Performance panel of Chromium's DevTools, loads the exported
 # trace of the text-to-video example, plain and compressed, shows its length, and refuses a part of it.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain, traces
-# timeout: 300
 # Traces that other tools recorded, odd ones among them, in every format: each opens with a stock parser,
 # and time goes forward in it.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

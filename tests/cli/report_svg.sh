@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # plumb report --format svg, and -o: golden pictures, valid XML whatever the names, sizes that add up,
 # output that cannot be written.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # plumb top: its table as text, and its screen in tmux at three sizes: keys, resizing, names that would
 # speak to the terminal, and a terminal that is restored on every way out.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # Each public header compiles alone as C99, C11 and C++11, and the check notices when one does not.
 set -eu
 check=$PLUMB_SOURCE_DIR/tools/check_headers.sh

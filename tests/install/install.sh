@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # A ten-line program builds and records against an installed tree: with pkg-config and with CMake,
 # shared and static; a library marked with the header alone reports to it.
 set -eu

@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # Drivers that refuse what the layer needs, and programs that end in the midst of their commands: the program does what it
 # does without the layer, and what is missing is said.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

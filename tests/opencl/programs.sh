@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # Programs that use OpenCL in different ways do the same with the layer as without: output, status, what they see of
 # queues and events. And the recording has each of their commands.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

@@ -1,5 +1,4 @@
 /* labels: plain
- * timeout: 600
  * Not under sanitizers: AddressSanitizer takes the frames that a cancellation unwound for written
  * to, and the allocators do not survive a fork while other threads run.
  *

@@ -1,5 +1,4 @@
-/* timeout: 300
- * Statistics of random programs against plain lists of their samples: spans and samples of host and
+/* Statistics of random programs against plain lists of their samples: spans and samples of host and
  * device, on threads, in phases and pipelines, with warm-up skips, failures, resets, and durations
  * from zero to those that are refused.
  *

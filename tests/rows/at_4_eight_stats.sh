@@ -2,7 +2,6 @@
 # labels: plain
 # AT-4: the statistics of fixed tensors in every width are those of a reference; std is that of a
 # sample. With NumPy where it is installed, on random tensors too.
-# timeout: 300
 . "$PLUMB_SOURCE_DIR/tests/rows/_activations.sh"
 
 all=abs_mean,sum,min,max,mean,std,rms,l2,nan,inf,neg_inf,zeros,shape,dtype

@@ -1,7 +1,5 @@
 /* CV-16: recording, resetting, reading and switching at once: no error, no torn row; (+) clean
- * under a race detector.
- *
- * timeout: 300 */
+ * under a race detector. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # CV-17: one variable, or one command in front of it, covers inference, train, val and test of a program
 # that trains, with nothing more to do for a phase, and leaves a summary file; without it nothing is
 # recorded. The program is examples/train_classifier.

@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # CV-22: a stock client of the published service, made from the .proto text, sets profiling and reads
 # the rows of a running process.
 . "$PLUMB_SOURCE_DIR/tests/serve/_serve.sh"

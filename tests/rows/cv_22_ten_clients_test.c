@@ -1,5 +1,4 @@
-/* timeout: 300
- * CV-22: ten clients of one process see counts that only grow, while four threads record, and in
+/* CV-22: ten clients of one process see counts that only grow, while four threads record, and in
  * the end the exact ones; also if the work runs in a forked child. */
 #include <pthread.h>
 

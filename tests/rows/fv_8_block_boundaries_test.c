@@ -1,9 +1,7 @@
 /* FV-8 and FV-9: a region's span, its two marks and what runs inside are whole wherever a ring
  * block happens to end. Every pair of 0 to 300 spans inside and 0 to 300 outside is recorded and
  * read back from the queue, which ring mode leaves to the test; a sanitizer's build takes every
- * seventh.
- *
- * timeout: 600 */
+ * seventh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: notsan
-# timeout: 240
 # TF-24: the inputs of a step of the example come back byte for byte, in any reader of safetensors: those
 # of step 2 are what the noise became in steps 0 and 1.
 set -eu

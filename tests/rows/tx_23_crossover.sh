@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # TX-23: a sweep of both variants over sizes and element types finds the planted crossover of each type, and its file has
 # the fields of a point.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

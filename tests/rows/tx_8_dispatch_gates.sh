@@ -1,5 +1,4 @@
 #!/bin/sh
-# timeout: 300
 # TX-8, TX-9, TX-10, TX-11, TX-12: the gates of examples/audio_filter_chain (gates.rules), on the samples that they are
 # meant for: 8192 of 16 kHz, one channel, f64. They hold, they do not waver in a hundred runs, and a chain that has lost
 # its fusion fails them.

@@ -1,5 +1,4 @@
-/* The rules that every collector of the list keeps, and what the runtime does when one does not.
- * timeout: 300 */
+/* The rules that every collector of the list keeps, and what the runtime does when one does not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* timeout: 300
- * Front ends that are hostile, slow, silent or many, and files that were exchanged: the host works
+/* Front ends that are hostile, slow, silent or many, and files that were exchanged: the host works
  * on, others are answered, and descriptors and memory are as before. */
 #include <dirent.h>
 #include <pthread.h>

@@ -1,5 +1,4 @@
-/* timeout: 300
- * A running process is found, watched and steered from outside: what each command does, and what is
+/* A running process is found, watched and steered from outside: what each command does, and what is
  * left when it is over. */
 #include <pthread.h>
 #include <sys/socket.h>

@@ -1,5 +1,4 @@
 /* labels: notsan
- * timeout: 300
  * Damaged mappings: cut short at every page, or with bytes changed at random. Each gives one clear
  * line or a report that can be written and read again, and never a crash. */
 #include <ctype.h>

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # plumb record --count: every call of a function from another object counts once, for the node, phase and
 # step that it was made in, and the program does what it does without, in whatever way functions are bound.
 . "$PLUMB_SOURCE_DIR/tests/runtime/_count.sh"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # plumb record --count: what cannot be counted is said, and objects whose relocations lie among code or data work.
 . "$PLUMB_SOURCE_DIR/tests/runtime/_count.sh"
 compiled host.o -DPLUMB_LINKED

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # plumb record --count: exactly all calls of threads at a time and one after the other, of signal handlers, children,
 # libraries that come and go, around exceptions; a killed process keeps its counts.
 . "$PLUMB_SOURCE_DIR/tests/runtime/_count.sh"

@@ -1,5 +1,4 @@
 /* labels: notsan
- * timeout: 300
  * A process is killed at random moments with everything on. Two threads do operations whose number
  * is exact after a kill. A third one runs stages in requests, async spans, counters, activations
  * and allocations, and counts each in shared memory before and after. The recovered count lies

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # plumb record --malloc: every allocation of a program as it is counts once and for the node it was
 # made in, and the program does what it does without.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # plumb record --collect onednn: every primitive of a program as it is, with what it computed; the program
 # does what it does without.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

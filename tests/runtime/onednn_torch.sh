@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # The convolutions of Debian's PyTorch, which is linked with libdnnl.so and loaded by Python with RTLD_LOCAL,
 # are recorded by plumb record --collect onednn, and compute what they do without.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

@@ -1,5 +1,4 @@
 /* labels: notsan
- * timeout: 300
  * A run whose trace is restricted to regions is killed at random moments while two threads enter
  * and leave them. The recovered trace has every span that ended inside a region, and none from
  * outside. */

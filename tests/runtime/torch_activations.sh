@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # The hooks for PyTorch obey the variables of activations: switch, layers, statistics, steps, output. One
 # process for all, because importing torch takes seconds; what it says on stderr is looked at case by case.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

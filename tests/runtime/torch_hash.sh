@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
 # The hashes of the hooks for PyTorch are those of libplumb, for every type, length and layout; with them
 # two runs of PyTorch compare to the bit, and heads that changed places are found, which no sum can do.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

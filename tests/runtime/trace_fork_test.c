@@ -1,5 +1,4 @@
 /* labels: plain
- * timeout: 300
  * (The allocator of a sanitizer does not survive a fork while other threads run.)
  *
  * Forks of a traced process: its trace stays whole, whatever its children do. A child that records

@@ -1,5 +1,4 @@
 /* labels: notsan
- * timeout: 300
  * A traced process is killed at random moments while two threads record: with a large queue for the
  * trace and with a small one, below the bound of the file and at it, and in ring mode. The
  * recovered file is one that a reader accepts. Every span that ended is in it whole, or counted as

@@ -1,5 +1,4 @@
-/* timeout: 300
- * Eight threads record into traces that start and stop under them, by turns in stop mode with much
+/* Eight threads record into traces that start and stop under them, by turns in stop mode with much
  * room and with little and in ring mode, while another thread keeps the ring. Of each run every
  * span that ended is whole in the trace or counted as lost, and each file is one that a reader
  * takes. ThreadSanitizer sees the rest. */

@@ -1,5 +1,4 @@
 /* labels: notsan
- * timeout: 300
  * A process that switches a trace on and off is killed at random moments, in windows and between
  * them, with a large queue and with a small one. Recovery leaves files that a reader takes. In
  * each the spans of a thread follow each other without a hole that is not counted, and where the

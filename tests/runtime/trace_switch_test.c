@@ -1,5 +1,4 @@
-/* timeout: 300
- * A trace that is switched on and off while threads record. Of each window every span that began
+/* A trace that is switched on and off while threads record. Of each window every span that began
  * and ended between the two calls is whole in its file, or counted as dropped, and none is there
  * twice; spans that were open before are there with their begin; the rows of the run are those of a
  * run without a trace. TEST_WINDOWS is the number of windows of the large test instead of 200.

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: notsan
-# timeout: 300
 # TF-37: /metrics of a recording process in both formats, by content negotiation; /api/summary,
 # /healthz; devices by the drivers' libraries; tokens; what is refused.
 . "$PLUMB_SOURCE_DIR/tests/serve/_http.sh"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: notsan
-# timeout: 200
 # docs/metrics.md lists every metric that /metrics gives, with its type and labels, and no other.
 . "$PLUMB_SOURCE_DIR/tests/serve/_http.sh"
 /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || { echo 'skipped: no python3-prometheus-client'; exit 77; }

@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: notsan
-# timeout: 300
 # plumb serve --otlp: requests of running, ended and killed processes reach a collector once each; it may be
 # away or refuse; certificates are verified; nothing but http and https; headers come from the environment.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

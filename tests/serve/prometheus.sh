@@ -1,6 +1,5 @@
 #!/bin/sh
 # labels: plain
-# timeout: 400
 # Debian's Prometheus scrapes plumb serve, which reads a recording process: every panel of the dashboard
 # has data, the rules load, and histogram_quantile() is right within a bucket.
 . "$PLUMB_SOURCE_DIR/tests/serve/_http.sh"

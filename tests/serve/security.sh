@@ -1,7 +1,6 @@
 #!/bin/sh
 # labels: notsan
 # plumb serve: who is let in, by which way and with which role; every refusal is one line of the log.
-# timeout: 120
 . "$PLUMB_SOURCE_DIR/tests/serve/_serve.sh"
 
 # refuses NAME TEXT OPTION...: the server does not start, and says why

@@ -1,6 +1,5 @@
 #!/bin/sh
 # Trace of plumb.v1.Profiler: a trace of a running process, over the network, in chunks.
-# timeout: 300
 . "$PLUMB_SOURCE_DIR/tests/serve/_serve.sh"
 build_linked "$PLUMB_SOURCE_DIR/tests/serve/_host.c" host
 status=0

@@ -1,6 +1,5 @@
 #!/bin/bash
 # labels: plain
-# timeout: 300
 # The documentation holds: code blocks compile with and without plumb, whole programs run, links lead
 # somewhere, docs/environment.md and docs/coming-from.md are what the command prints.
 set -u

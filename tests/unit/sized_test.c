@@ -1,5 +1,4 @@
-/* timeout: 300
- * malloc, reported by size alone: exact calls and bytes for each node and in total, from many
+/* malloc, reported by size alone: exact calls and bytes for each node and in total, from many
  * threads, in signal handlers, beyond the bounds, across runs. The figures of other pools do not
  * change. */
 #include <setjmp.h>
