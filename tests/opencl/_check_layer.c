@@ -5,15 +5,20 @@
  *   no-profiling   queues with profiling are refused
  *   no-callback    clSetEventCallback() is refused
  *   lost-callback  it succeeds, and nothing is called back
+ *   slow-callback  it succeeds, and returns after other threads had their turns
+ *   late-refusal   it writes to CHECK_FD, waits until the event's state is asked for, and is
+ *                  refused; the answer follows when the program calls clFlush()
  *   no-times       commands have no times
  *   timer          clGetDeviceAndHostTimer() works, on PoCL's clock
  *   wrong-timer    the same, on a clock that is not that of commands */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static cl_icd_dispatch next, table;
 static long made, retained, released, profiled, timers;
@@ -107,6 +112,49 @@ static cl_command_queue CL_API_CALL create(cl_context context, cl_device_id devi
     return next.clCreateCommandQueueWithProperties(context, device, properties, rc);
 }
 
+static int refusing, asked, flushed;
+
+static void wait_for(const int *word)
+{
+    while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void refuse_late(void)
+{
+    const char *fd = getenv("CHECK_FD");
+    __atomic_store_n(&refusing, 1, __ATOMIC_RELEASE);
+    if (!fd || write(atoi(fd), "r", 1) != 1)
+        abort();
+    wait_for(&asked);
+}
+
+static cl_int call_slowly(cl_event e, cl_int type, void(CL_CALLBACK *fn)(cl_event, cl_int, void *),
+                          void *arg)
+{
+    cl_int rc = next.clSetEventCallback(e, type, fn, arg);
+    for (int i = 0; i < 200; i++)
+        sched_yield();
+    return rc;
+}
+
+static cl_int CL_API_CALL info(cl_event e, cl_event_info what, size_t size, void *value,
+                               size_t *size_ret)
+{
+    cl_int rc = next.clGetEventInfo(e, what, size, value, size_ret);
+    if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && __atomic_load_n(&refusing, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
+        wait_for(&flushed);
+    }
+    return rc;
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue q)
+{
+    __atomic_store_n(&flushed, 1, __ATOMIC_RELEASE);
+    return next.clFlush(q);
+}
+
 static cl_int CL_API_CALL callback(cl_event e, cl_int type,
                                    void(CL_CALLBACK *fn)(cl_event, cl_int, void *), void *arg)
 {
@@ -114,6 +162,12 @@ static cl_int CL_API_CALL callback(cl_event e, cl_int type,
         return CL_OUT_OF_HOST_MEMORY;
     if (says("lost-callback"))
         return CL_SUCCESS;
+    if (says("late-refusal")) {
+        refuse_late();
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    if (says("slow-callback"))
+        return call_slowly(e, type, fn, arg);
     return next.clSetEventCallback(e, type, fn, arg);
 }
 
@@ -178,6 +232,8 @@ cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch *target, cl_
     table.clReleaseEvent = release;
     table.clCreateCommandQueueWithProperties = create;
     table.clSetEventCallback = callback;
+    table.clGetEventInfo = info;
+    table.clFlush = flush;
     table.clGetEventProfilingInfo = profiling;
     table.clGetDeviceAndHostTimer = timer;
     *table_ret = &table;

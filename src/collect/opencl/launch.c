@@ -30,6 +30,7 @@ struct plumb_ocl_record {
     struct plumb_ocl_record *next; /* in the table of events, or of free ones */
     enum state state;
     bool called; /* the driver called back while another thread finished it */
+    bool silent; /* the driver will not call back, as it said in the meantime */
     uint32_t run;
     cl_event event;
     struct plumb_ocl_queue *queue;
@@ -82,7 +83,7 @@ static struct plumb_ocl_record *take_record(void)
     }
     launches.free = r->next;
     r->state = LAUNCHING;
-    r->called = false;
+    r->called = r->silent = false;
     return r;
 }
 
@@ -159,7 +160,9 @@ static void emit(struct plumb_ocl_record *r)
     plumb_event e;
     plumb_name grid = plumb_ocl_grid_text(text, &r->command) ? plumb_name_get(text) : 0;
     if (!plumb_ocl_decode(&e, args, &r->command, &t, grid, plumb_ocl_names())) {
-        __atomic_add_fetch(&launches.counts.untimed, 1, __ATOMIC_RELAXED);
+        pthread_mutex_lock(&plumb_ocl_lock);
+        launches.counts.untimed++;
+        pthread_mutex_unlock(&plumb_ocl_lock);
         return;
     }
     if (r->command.op == PLUMB_OCL_KERNEL)
@@ -222,6 +225,17 @@ static void CL_CALLBACK completed(cl_event event, cl_int status, void *arg)
     pthread_mutex_unlock(&plumb_ocl_lock);
 }
 
+/* Of a record that is in the table, and that the driver will not call back for: not followed any
+ * more. Under the lock. Returns its event, for the caller to release without the lock. */
+static cl_event lose(struct plumb_ocl_record *r)
+{
+    cl_event event = r->event;
+    leave(r);
+    launches.counts.missed++;
+    give_back(r);
+    return event;
+}
+
 /* Asks the driver for the state of an ARMED record, and finishes the command if it is complete.
  * Returns the state. Under the lock, which is released during the question. */
 static cl_int drain_one(struct plumb_ocl_record *r)
@@ -238,10 +252,17 @@ static cl_int drain_one(struct plumb_ocl_record *r)
             finish(r, status);
         pthread_mutex_lock(&plumb_ocl_lock);
     } while (status > CL_COMPLETE && r->called);
-    if (r->called)
+    if (r->silent && status > CL_COMPLETE) {
+        cl_event event = lose(r);
+        pthread_mutex_unlock(&plumb_ocl_lock);
+        plumb_ocl_next.clReleaseEvent(event);
+        pthread_mutex_lock(&plumb_ocl_lock);
+        status = CL_COMPLETE; /* as far as the caller cares: it is counted as missed */
+    } else if (r->called || r->silent) {
         give_back(r);
-    else
+    } else {
         r->state = status <= CL_COMPLETE ? FINISHED : ARMED;
+    }
     return status;
 }
 
@@ -433,21 +454,17 @@ static void abandon(struct plumb_ocl_record *r)
     pthread_mutex_unlock(&plumb_ocl_lock);
 }
 
-/* The driver takes no callback: the command is not followed, unless the drain has it just now. */
+/* The driver takes no callback: the command is not followed, unless the drain has finished it. */
 static void disarm(struct plumb_ocl_record *r)
 {
     cl_event event = NULL;
     pthread_mutex_lock(&plumb_ocl_lock);
-    if (r->state == FINISHING) {
-        r->called = true;
-    } else {
-        if (r->state == ARMED) {
-            event = r->event;
-            leave(r);
-            launches.counts.missed++;
-        }
+    if (r->state == FINISHING)
+        r->silent = true;
+    else if (r->state == ARMED)
+        event = lose(r);
+    else
         give_back(r);
-    }
     pthread_mutex_unlock(&plumb_ocl_lock);
     if (event)
         plumb_ocl_next.clReleaseEvent(event);

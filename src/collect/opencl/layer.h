@@ -39,9 +39,9 @@ struct plumb_ocl_device {
     cl_device_id id;
     uint32_t index;
     uint32_t run;   /* that the clock belongs to; atomic */
-    bool has_timer; /* the clock can be read at will */
+    bool has_timer; /* the clock can be read at will; atomic */
     bool timer_lies;
-    plumb_clock clock;
+    plumb_clock clock;                /* under plumb_ocl_lock, or the lock of anchors */
     struct plumb_ocl_anchors anchors; /* under its own lock, see session.c */
     uint64_t queues;                  /* bits: ordinals of living queues; under plumb_ocl_lock */
     struct {

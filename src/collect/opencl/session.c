@@ -19,13 +19,13 @@ static const uint64_t EXIT_WAIT_NS = 1000000000;
 
 static struct {
     plumb_collector_ops ops;
-    plumb_collector *self;
-    uint32_t run;     /* that is recorded; 0: none; atomic */
-    uint32_t runs;    /* so far */
-    uint32_t kernels; /* that ran; atomic */
-    uint32_t asked;   /* for a run, once a process; atomic */
-    uint32_t closed;  /* the process is ending: no more calls; atomic */
-    uint32_t devices; /* under `opening` */
+    plumb_collector *self; /* atomic */
+    uint32_t run;          /* that is recorded; 0: none; atomic */
+    uint32_t runs;         /* so far */
+    uint32_t kernels;      /* that ran; atomic */
+    uint32_t asked;        /* for a run, once a process; atomic */
+    uint32_t closed;       /* the process is ending: no more calls; atomic */
+    uint32_t devices;      /* under `opening` */
     struct plumb_ocl_device *device;
     struct plumb_ocl_names names;
     /* Recursive: while a device is measured the driver may call back, and the program enqueue. */
@@ -128,11 +128,12 @@ void plumb_ocl_device_saw(struct plumb_ocl_device *d, uint32_t run,
                           const struct plumb_ocl_interval *i)
 {
     struct plumb_ocl_interval anchor;
-    if (d->has_timer || __atomic_load_n(&d->run, __ATOMIC_ACQUIRE) != run)
+    if (__atomic_load_n(&d->has_timer, __ATOMIC_RELAXED))
         return;
     /* Held until the anchor is taken: without the first one no event of any thread would be. */
     pthread_mutex_lock(&session.anchor);
-    if (plumb_ocl_anchors_offer(&d->anchors, i, &anchor))
+    if (__atomic_load_n(&d->run, __ATOMIC_ACQUIRE) == run &&
+        plumb_ocl_anchors_offer(&d->anchors, i, &anchor))
         anchor_at(d->clock, &anchor);
     pthread_mutex_unlock(&session.anchor);
 }
@@ -154,20 +155,39 @@ static void first_anchors(struct plumb_ocl_device *d, cl_command_queue fresh)
     pthread_mutex_unlock(&session.anchor);
 }
 
+/* Replaces the clock of an earlier run, of which completions may still come. */
+static void change_clock(struct plumb_ocl_device *d, plumb_clock clock, bool has_timer)
+{
+    pthread_mutex_lock(&session.anchor);
+    pthread_mutex_lock(&plumb_ocl_lock);
+    __atomic_store_n(&d->run, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&d->has_timer, has_timer, __ATOMIC_RELAXED);
+    d->clock = clock;
+    memset(&d->anchors, 0, sizeof d->anchors);
+    pthread_mutex_unlock(&plumb_ocl_lock);
+    pthread_mutex_unlock(&session.anchor);
+}
+
+static plumb_collector *self(void)
+{
+    return __atomic_load_n(&session.self, __ATOMIC_RELAXED);
+}
+
 /* Under `opening`. */
 static bool open_clock(struct plumb_ocl_device *d, uint32_t run, cl_command_queue fresh)
 {
     plumb_clock_options o = plumb_clock_options_default();
+    bool has_timer = timer_fits(d, fresh);
+    plumb_clock clock;
     char name[32];
     snprintf(name, sizeof name, "opencl:%u", d->index);
-    d->has_timer = timer_fits(d, fresh);
-    memset(&d->anchors, 0, sizeof d->anchors);
     o.name = name;
-    o.now = d->has_timer ? timer_now : NULL;
+    o.now = has_timer ? timer_now : NULL;
     o.arg = d;
-    if (plumb_clock_open(&d->clock, session.self, &o, NULL) < 0)
+    if (plumb_clock_open(&clock, self(), &o, NULL) < 0)
         return false;
-    if (!d->has_timer && fresh)
+    change_clock(d, clock, has_timer);
+    if (!has_timer && fresh)
         first_anchors(d, fresh);
     __atomic_store_n(&d->run, run, __ATOMIC_RELEASE);
     return true;
@@ -180,8 +200,8 @@ bool plumb_ocl_device_open(struct plumb_ocl_device *d, uint32_t run, cl_command_
         return true;
     pthread_mutex_lock(&session.opening);
     open = d->run == run;
-    /* Busy: this thread is inside it already. */
-    if (!open && !session.busy) {
+    /* Busy: this thread is inside it already. A run that has ended opens nothing in the next. */
+    if (!open && !session.busy && run == plumb_ocl_run_now()) {
         session.busy = true;
         open = open_clock(d, run, fresh);
         session.busy = false;
@@ -204,7 +224,8 @@ bool plumb_ocl_lane_open(plumb_lane *out, struct plumb_ocl_device *d, uint32_t r
     o.flags = timed ? 0 : PLUMB_LANE_LAUNCH_ONLY;
     pthread_mutex_lock(&session.opening);
     open = d->lane[i][out_of_order].run == run;
-    if (!open && plumb_lane_open(&d->lane[i][out_of_order].lane, session.self, &o, NULL) == 0) {
+    if (!open && run == plumb_ocl_run_now() &&
+        plumb_lane_open(&d->lane[i][out_of_order].lane, self(), &o, NULL) == 0) {
         d->lane[i][out_of_order].run = run;
         open = true;
     }
@@ -261,7 +282,7 @@ static int start(plumb_collector *self, void *arg, const char *options, plumb_er
     (void)arg;
     (void)options;
     (void)err;
-    session.self = self;
+    __atomic_store_n(&session.self, self, __ATOMIC_RELAXED);
     intern_names();
     plumb_ocl_launches_reset();
     session.runs++;
