@@ -36,6 +36,8 @@ void plumb_ledger_open(struct plumb_run *run)
     plumb_pools_open(run);
     if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF)
         return;
+    /* Threads that the helper does not answer in time have this reading. */
+    plumb_rss_take();
     l->rss = l->peak_rss = plumb_resident_now();
     run->high_at_start = plumb_resident_peak();
     run->sample_pause_ns = plumb_rt.settings.memory_interval_ms * 1000000;
