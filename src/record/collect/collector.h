@@ -32,6 +32,7 @@ struct plumb_collector_clock {
     int (*now)(uint64_t *out, void *arg);
     void *arg;
     uint32_t index; /* in the run's table */
+    uint32_t run;   /* its generation */
 };
 
 struct plumb_collector {
@@ -54,7 +55,7 @@ struct plumb_collector {
     char why[PLUMB_COLLECTOR_WHY];
     char options[PLUMB_COLLECTOR_OPTIONS];
     struct plumb_collector_clock clock[PLUMB_LIVE_CLOCKS];
-    uint32_t clocks, lanes;
+    uint32_t clocks, lanes;      /* `clocks` and the clocks below it are written under `lock` */
     plumb_collector_status last; /* the figures of the last finished run */
 };
 

@@ -32,10 +32,20 @@ static bool is_word(const char *name)
            strcmp(name, "none") != 0;
 }
 
+/* Under its lock, as the place may be given to another collector in between. */
+static bool is_called(struct plumb_collector *c, const char *name)
+{
+    bool is;
+    pthread_mutex_lock(&c->lock);
+    is = c->registered && strcmp(c->ops.name, name) == 0;
+    pthread_mutex_unlock(&c->lock);
+    return is;
+}
+
 plumb_collector *plumb_collector_find_impl(const char *name)
 {
     for (uint32_t i = 0; name && i < PLUMB_ACQUIRE(list.count); i++) {
-        if (PLUMB_ACQUIRE(list.at[i]->registered) && strcmp(list.at[i]->ops.name, name) == 0)
+        if (PLUMB_ACQUIRE(list.at[i]->registered) && is_called(list.at[i], name))
             return list.at[i];
     }
     return NULL;
@@ -100,13 +110,15 @@ static struct plumb_collector *add(const plumb_collector_ops *given, void *arg, 
                    (int)PLUMB_LIVE_COLLECTORS);
         return NULL;
     }
+    pthread_mutex_lock(&c->lock);
     c->ops = ops;
     c->arg = arg;
     c->state = PLUMB_COLLECTOR_IDLE;
-    c->generation = 0;
+    PLUMB_STORE(c->generation, 0);
     c->built_in = false;
     c->why[0] = '\0';
     PLUMB_RELEASE(c->registered, 1);
+    pthread_mutex_unlock(&c->lock);
     return c;
 }
 
@@ -160,7 +172,9 @@ int plumb_collector_unregister_impl(plumb_collector *c, plumb_error *err)
     } else {
         if (c->ops.destroy)
             c->ops.destroy(c->arg);
+        pthread_mutex_lock(&c->lock);
         PLUMB_STORE(c->registered, 0);
+        pthread_mutex_unlock(&c->lock);
     }
     plumb_life_unlock();
     return rc;
@@ -168,7 +182,14 @@ int plumb_collector_unregister_impl(plumb_collector *c, plumb_error *err)
 
 const void *plumb_collector_offer_impl(plumb_collector *c)
 {
-    return c && PLUMB_ACQUIRE(c->registered) ? c->ops.offer : NULL;
+    const void *offer = NULL;
+    if (!c || !PLUMB_ACQUIRE(c->registered))
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    if (c->registered)
+        offer = c->ops.offer;
+    pthread_mutex_unlock(&c->lock);
+    return offer;
 }
 
 void plumb_collectors_forked(void)

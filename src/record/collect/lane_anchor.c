@@ -43,7 +43,7 @@ static int append(struct plumb_collector *c, const struct plumb_collector_clock 
     *kept = false;
     if (!plumb_enter(&in, true))
         return PLUMB_ERR_STATE;
-    if (in.run->generation == PLUMB_LOAD(c->generation)) {
+    if (in.run->generation == of->run) {
         pthread_mutex_lock(&c->lock);
         *kept = plumb_lane_clock_append(plumb_table_at(in.run, &in.run->h->clocks, of->index), a);
         pthread_mutex_unlock(&c->lock);
@@ -67,37 +67,44 @@ void plumb_collector_anchors(struct plumb_collector *c)
         take(c, &c->clock[i]);
 }
 
-/* NULL: not a clock of the run that its collector was started for. */
-static const struct plumb_collector_clock *clock_of(struct plumb_collector *c, plumb_clock clock)
+/* Copies the clock: the next run of the collector opens others in its place. Returns false if it is
+ * not one of the run that the collector was started for. */
+static bool clock_of(struct plumb_collector_clock *out, struct plumb_collector *c,
+                     plumb_clock clock)
 {
-    if (!clock.id || !c || PLUMB_LOAD(c->generation) != plumb_lane_run(clock.id))
-        return NULL;
-    for (uint32_t k = 0; k < PLUMB_ACQUIRE(c->clocks); k++) {
-        if (c->clock[k].index == plumb_lane_index(clock.id))
-            return &c->clock[k];
+    bool found = false;
+    if (!clock.id || !c)
+        return false;
+    pthread_mutex_lock(&c->lock);
+    for (uint32_t k = 0; !found && k < c->clocks; k++) {
+        found = c->clock[k].run == plumb_lane_run(clock.id) &&
+                c->clock[k].index == plumb_lane_index(clock.id);
+        if (found)
+            *out = c->clock[k];
     }
-    return NULL;
+    pthread_mutex_unlock(&c->lock);
+    return found;
 }
 
 int plumb_clock_anchor_impl(plumb_clock clock)
 {
     struct plumb_collector *c = plumb_collector_at(plumb_lane_collector(clock.id));
-    const struct plumb_collector_clock *from = clock_of(c, clock);
-    return from ? take(c, from) : PLUMB_ERR_ARG;
+    struct plumb_collector_clock from;
+    return clock_of(&from, c, clock) ? take(c, &from) : PLUMB_ERR_ARG;
 }
 
 int plumb_clock_anchor_between_impl(plumb_clock clock, uint64_t source, uint64_t earliest,
                                     uint64_t latest)
 {
     struct plumb_collector *c = plumb_collector_at(plumb_lane_collector(clock.id));
-    const struct plumb_collector_clock *of = clock_of(c, clock);
+    struct plumb_collector_clock of;
     uint64_t width = latest >= earliest ? latest - earliest : 0, half = width / 2 + width % 2;
     struct plumb_live_anchor a = {.source = source, .ticks = earliest + half};
     bool kept = false;
-    if (!of || latest < earliest || half >= UINT32_MAX)
+    if (!clock_of(&of, c, clock) || latest < earliest || half >= UINT32_MAX)
         return PLUMB_ERR_ARG;
     a.half_width = (uint32_t)half;
-    return append(c, of, &a, &kept) == PLUMB_OK && kept ? PLUMB_OK : PLUMB_ERR_STATE;
+    return append(c, &of, &a, &kept) == PLUMB_OK && kept ? PLUMB_OK : PLUMB_ERR_STATE;
 }
 
 /* Measured over the time since the library was loaded; if the machine was suspended in it, over the
@@ -144,7 +151,7 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
                           plumb_error *err)
 {
     plumb_clock_options o = {0};
-    struct plumb_collector_clock *own = NULL;
+    struct plumb_collector_clock own = {0};
     struct plumb_in in;
     uint32_t index = 0;
     int rc = PLUMB_OK;
@@ -164,15 +171,15 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
                         o.name ? o.name : "", c->ops.name);
     } else {
         /* Has a place for each clock of a run. */
+        own = (struct plumb_collector_clock){o.now, o.arg, index, in.run->generation};
         pthread_mutex_lock(&c->lock);
-        own = &c->clock[c->clocks];
-        *own = (struct plumb_collector_clock){o.now, o.arg, index};
+        c->clock[c->clocks] = own;
         out->id = plumb_lane_handle(in.run, c, index);
         PLUMB_RELEASE(c->clocks, c->clocks + 1);
         pthread_mutex_unlock(&c->lock);
     }
     plumb_leave(in);
     if (rc == PLUMB_OK && o.now)
-        take(c, own);
+        take(c, &own);
     return rc;
 }
