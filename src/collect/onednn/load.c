@@ -26,8 +26,8 @@ static struct {
         uint32_t whole; /* atomic */
     } copy[COPIES];
     struct {
-        const void *site; /* atomic; published after `copy` */
-        const struct plumb_dnnl *copy;
+        const void *site;              /* atomic; published after `copy` */
+        const struct plumb_dnnl *copy; /* atomic */
     } site[SITES];
 } loaded;
 
@@ -186,6 +186,6 @@ const struct plumb_dnnl *plumb_dnnl_of(const void *site)
     uint32_t at = place_of(site);
     for (uint32_t i = 0; i < PROBES; i++)
         if (PLUMB_LIKELY(PLUMB_ACQUIRE(loaded.site[(at + i) % SITES].site) == site))
-            return loaded.site[(at + i) % SITES].copy;
+            return PLUMB_LOAD(loaded.site[(at + i) % SITES].copy);
     return find_and_keep(site);
 }

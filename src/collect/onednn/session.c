@@ -27,9 +27,9 @@ enum { LANES = 64, LANE_SLOTS = 16384, ARGS = 6, NAP_NS = 200000, WAIT_NS = 5000
 
 static struct {
     const struct plumb_api *api; /* atomic; of the runtime, once there is one */
-    plumb_collector *self;
-    uint32_t tried_to_load; /* atomic */
-    uint32_t has_key;       /* `key` has been made; its destructor runs when a thread ends */
+    plumb_collector *self;       /* atomic */
+    uint32_t tried_to_load;      /* atomic */
+    uint32_t has_key;            /* `key` has been made; its destructor runs when a thread ends */
     pthread_key_t key;
     uint32_t serial;      /* atomic; of the session that is open; 0: none is */
     uint32_t started;     /* sessions so far */
@@ -39,8 +39,8 @@ static struct {
     uint64_t missed;      /* atomic: calls of threads for which there is no lane */
     plumb_name impl, shapes, types, flops, bytes, details;
     struct {
-        uint64_t owner; /* atomic; serial << 32 | thread id; 0: free */
-        plumb_lane lane;
+        uint64_t owner;  /* atomic; serial << 32 | thread id; 0: free */
+        plumb_lane lane; /* atomic: changed by the owner, or while no session is open */
     } lane[LANES];
 } session;
 
@@ -57,9 +57,9 @@ static int start(plumb_collector *self, void *arg, const char *options, plumb_er
     (void)arg;
     (void)options;
     (void)err;
-    session.self = self;
+    PLUMB_STORE(session.self, self);
     for (int i = 0; i < LANES; i++) {
-        session.lane[i].lane.id = 0;
+        PLUMB_STORE(session.lane[i].lane.id, 0);
         PLUMB_STORE(session.lane[i].owner, 0);
     }
     PLUMB_STORE(session.seen, 0);
@@ -108,6 +108,7 @@ static void leave_lane(void *unused);
 static void use(const struct plumb_api *api)
 {
     plumb_collector_ops ops;
+    plumb_collector *self;
     plumb_error err = {0, ""};
     memset(&ops, 0, sizeof ops);
     ops.size = sizeof ops;
@@ -117,9 +118,11 @@ static void use(const struct plumb_api *api)
     ops.stop = stop;
     take_names(api);
     session.has_key = pthread_key_create(&session.key, leave_lane) == 0;
-    session.self = api->collector_register(&ops, NULL, &err);
-    if (session.self)
-        PLUMB_RELEASE(session.api, api);
+    self = api->collector_register(&ops, NULL, &err);
+    if (!self)
+        return;
+    PLUMB_STORE(session.self, self);
+    PLUMB_RELEASE(session.api, api);
 }
 
 /* ---- The runtime ----------------------------------------------------------------------------- */
@@ -168,7 +171,7 @@ static bool open_lane(plumb_lane *out, const struct plumb_api *api)
     o.slots = LANE_SLOTS;
     o.name = name;
     snprintf(name, sizeof name, "oneDNN %u", PLUMB_ADD(session.lanes, 1) + 1);
-    if (api->lane_open(out, session.self, &o, NULL) >= 0)
+    if (api->lane_open(out, PLUMB_LOAD(session.self), &o, NULL) >= 0)
         return true;
     PLUMB_ADD(session.lanes, (uint32_t)-1);
     return false;
@@ -202,7 +205,7 @@ static uint32_t take_place(uint64_t owner, bool empty)
     uint32_t at = 0;
     for (; at < LANES; at++) {
         uint64_t nobody = 0;
-        if (empty && session.lane[at].lane.id)
+        if (empty && PLUMB_LOAD(session.lane[at].lane.id))
             continue;
         if (__atomic_compare_exchange_n(&session.lane[at].owner, &nobody, owner, false,
                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -214,13 +217,13 @@ static uint32_t take_place(uint64_t owner, bool empty)
 /* `lane`: all-zero, or one that this thread has opened already. */
 static bool fill_place(uint32_t at, plumb_lane lane, const struct plumb_api *api)
 {
-    if (session.lane[at].lane.id)
+    if (PLUMB_LOAD(session.lane[at].lane.id))
         return true;
     if (!lane.id && !open_lane(&lane, api)) {
         PLUMB_RELEASE(session.lane[at].owner, 0);
         return false;
     }
-    session.lane[at].lane = lane;
+    PLUMB_STORE(session.lane[at].lane.id, lane.id);
     return true;
 }
 
@@ -246,7 +249,7 @@ static PLUMB_COLD bool take_lane(const struct plumb_api *api)
         return false;
     mine.serial = serial;
     mine.at = at;
-    mine.lane = session.lane[at].lane;
+    mine.lane.id = PLUMB_LOAD(session.lane[at].lane.id);
     if (session.has_key)
         pthread_setspecific(session.key, &session);
     return true;
