@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <grpc/grpc_security.h>
@@ -275,11 +276,15 @@ static void part_stop(void *part)
 {
     struct serve_grpc *g = part;
     gpr_timespec never = gpr_inf_future(GPR_CLOCK_MONOTONIC);
+    const struct timespec pause = {0, 1000000};
     while (!atomic_load(&g->ended)) /* without a worker */
         atomic_store(&g->ended, grpc_completion_queue_next(g->calls, never, NULL).tag == g);
     grpc_completion_queue_shutdown(g->calls);
     for (size_t i = 0; i < g->worker_count; i++)
         pthread_join(g->workers[i], NULL);
+    /* A worker may have taken the last call, and given it a thread, after all had been counted. */
+    while (atomic_load(&g->streams) > 0)
+        nanosleep(&pause, NULL);
     while (grpc_completion_queue_next(g->calls, never, NULL).type != GRPC_QUEUE_SHUTDOWN)
         continue;
     grpc_server_destroy(g->server);

@@ -152,13 +152,13 @@ int64_t serve_sessions_last_access(struct serve_sessions *s, uint32_t pid, uint6
 static struct serve_connection *claim(struct serve_sessions *s, const char *who,
                                       uint32_t timeout_ms, plumb_error *err)
 {
-    uint64_t fresh = now_ns(CLOCK_MONOTONIC) - idle_ns;
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
     size_t n = 0;
     for (struct serve_connection *c = s->first; c; c = c->next) {
         if (strcmp(c->who, who) != 0)
             continue;
         n++;
-        if (!c->busy && c->control && c->timeout_ms == timeout_ms && c->used_ns > fresh) {
+        if (!c->busy && c->control && c->timeout_ms == timeout_ms && c->used_ns + idle_ns > now) {
             c->busy = true;
             return c;
         }
