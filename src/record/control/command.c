@@ -33,6 +33,7 @@ struct call {
     struct plumb_control_state state;
     plumb_control_pipeline *pipelines; /* [PLUMB_PIPELINES_MAX + 1], in pages */
     plumb_rows *rows;
+    uint32_t run; /* the number of the run that it has opened; 0: none */
     char path[PLUMB_WINDOW_TEXT];
     plumb_error err;
 };
@@ -95,7 +96,7 @@ static int do_summary(struct call *c)
 
 static int do_start(struct call *c)
 {
-    return plumb_run_start_asked(c->in.settings, c->in.setting_count, &c->err);
+    return plumb_run_start_asked(&c->run, c->in.settings, c->in.setting_count, &c->err);
 }
 
 static int do_stop(struct call *c)
@@ -261,15 +262,13 @@ static int find_and_execute(struct call *c)
                       c->in.command);
 }
 
-static void lease_it(struct plumb_control_lease *lease, uint32_t command)
+/* The run is the one that was opened: the program may have ended it, and begun its own, since. */
+static void lease_it(struct plumb_control_lease *lease, const struct call *c)
 {
-    if (command == PLUMB_CONTROL_TRACE_ON)
+    if (c->in.command == PLUMB_CONTROL_TRACE_ON)
         lease->window = plumb_trace_window_number();
-    if (command != PLUMB_CONTROL_START)
-        return;
-    plumb_lock();
-    lease->run = plumb_rt.run ? plumb_rt.run->generation : 0;
-    plumb_unlock();
+    if (c->in.command == PLUMB_CONTROL_START)
+        lease->run = c->run;
 }
 
 void plumb_control_give_back(const struct plumb_control_lease *lease)
@@ -294,7 +293,7 @@ void plumb_control_execute(struct plumb_control_reply *out, struct plumb_control
     if (rc == PLUMB_OK)
         rc = find_and_execute(c);
     if (rc == PLUMB_OK && c->in.while_connected)
-        lease_it(lease, c->in.command);
+        lease_it(lease, c);
     if (rc < 0)
         c->out = (struct plumb_control_response){.status = rc, .message = c->err.message};
     put(out, &c->out);

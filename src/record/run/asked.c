@@ -5,7 +5,7 @@
 #include "record/runtime/lock.h"
 #include "record/runtime/runtime.h"
 
-int plumb_run_start_asked(const char *const *settings, size_t n, plumb_error *err)
+int plumb_run_start_asked(uint32_t *number, const char *const *settings, size_t n, plumb_error *err)
 {
     int rc;
     plumb_life_lock();
@@ -21,6 +21,8 @@ int plumb_run_start_asked(const char *const *settings, size_t n, plumb_error *er
     PLUMB_STORE(plumb_rt.want_run, true);
     plumb_unlock();
     rc = plumb_run_open_now(false, true, err);
+    if (rc == PLUMB_OK && plumb_rt.run)
+        *number = plumb_rt.run->generation;
 out:
     plumb_life_unlock();
     return rc;

@@ -15,11 +15,12 @@ void plumb_run_open_early(void); /* the same, perhaps before main(); on the help
 void plumb_periodic_open_later(uint32_t ms);
 
 /* For a front end, on the helper: the first opens a run with the settings that the program took
- * last, changed by `settings` [n] "name=value", for this run alone and without an end block; the
- * second ends the open run, or a wish for one; `number`: if it is that of the open run
- * (plumb_run.generation), 0: whichever it is. Errors as plumb_control_start() and
+ * last, changed by `settings` [n] "name=value", for this run alone and without an end block, and
+ * sets `number` to its plumb_run.generation; the second ends the open run, or a wish for one;
+ * `number`: if it is that of the open run, 0: whichever it is. Errors as plumb_control_start() and
  * plumb_control_stop(). */
-int plumb_run_start_asked(const char *const *settings, size_t n, plumb_error *err);
+int plumb_run_start_asked(uint32_t *number, const char *const *settings, size_t n,
+                          plumb_error *err);
 int plumb_run_stop_asked(uint32_t number, plumb_error *err);
 
 /* In the child of a fork; `interrupted`: see plumb_threads_forget(). */
