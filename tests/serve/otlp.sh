@@ -37,10 +37,22 @@ collect() {
     started="$started $collector"
     until_true 'the collector' test -s "$1/port" && port=$(cat "$1/port")
 }
+# A server exports what any process of the user records, and finds those of other tests and programs in the folders that are
+# the same for all: it gets empty ones, where the system lets a process have mounts of its own.
+folders="/tmp/plumb-$(id -u) /run/user/$(id -u)/plumb"
+mkdir -p -m 700 "/tmp/plumb-$(id -u)"
+alone() { # COMMAND...: instead of this shell
+    # shellcheck disable=SC2016,SC2086 # of the inner shell; none or one option
+    exec unshare $in_own_mounts -m sh -c 'for f in $0; do [ ! -d "$f" ] || mount -t tmpfs -o mode=700 none "$f" || exit 1; done
+        exec "$@"' "$folders" "$@"
+}
+in_own_mounts=
+(alone true) 2>/dev/null || in_own_mounts=--map-current-user
+(alone true) 2>/dev/null || alone() { exec "$@"; }
 # serve_to URL: plumb serve in the background, with what it says in serve.err
 serve_to() {
     rm -f serve.err # what is waited for is in that of the server before
-    "$serve" --otlp="$1" "--listen=unix:$PWD/s.sock" --runs="$PWD/runs" --drain=5 2>serve.err &
+    alone "$serve" --otlp="$1" "--listen=unix:$PWD/s.sock" --runs="$PWD/runs" --drain=5 2>serve.err &
     server=$!
     started="$started $server"
     until_true 'the server' grep -q 'otlp: sends' serve.err
