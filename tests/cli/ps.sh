@@ -58,7 +58,11 @@ jq -e --argjson idle "$idle" --argjson busy "$busy" '
     ' out.txt >/dev/null || fail "JSON: $(cat out.txt)"
 
 # A process that is stopped is listed all the same.
+is_stopped() { # PID: each of its threads
+    ! grep -qv ') T ' /proc/"$1"/task/*/stat
+}
 kill -STOP "$idle"
+wait_for is_stopped "$idle"
 expect 'a stopped process' 0 "$PLUMB_BIN" ps
 row "$idle" | grep -q 'no answer' || fail "stopped: $(cat out.txt)"
 row "$busy" | grep -q 'yes, trace' || fail "the other: $(cat out.txt)"

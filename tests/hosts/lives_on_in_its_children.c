@@ -33,13 +33,18 @@ static struct size size_now(void)
     return now;
 }
 
+static pthread_barrier_t all_here;
+
+/* All are there at once in each generation, so the load does not decide which stacks there are. */
 static void *worker(void *arg)
 {
+    pthread_barrier_wait(&all_here);
     for (int i = 0; i < 100; i++) {
         PLUMB_STAGE(stage, "worker's stage");
         plumb_stage_input_value(stage, "number", plumb_value_i64(i));
         PLUMB_SPAN("worker");
     }
+    pthread_barrier_wait(&all_here);
     return arg;
 }
 
@@ -50,10 +55,12 @@ static void work(void)
         PLUMB_STAGE(stage, "stage");
         PLUMB_SPAN("span");
     }
+    HOST_NEEDS(pthread_barrier_init(&all_here, NULL, 3) == 0);
     for (int t = 0; t < 3; t++)
         HOST_NEEDS(pthread_create(&thread[t], NULL, worker, NULL) == 0);
     for (int t = 0; t < 3; t++)
         HOST_NEEDS(pthread_join(thread[t], NULL) == 0);
+    HOST_NEEDS(pthread_barrier_destroy(&all_here) == 0);
     if (plumb_is_recording())
         HOST_NEEDS(host_count_of("worker") == 300);
 }

@@ -9,7 +9,7 @@ import grpc
 from cuvis_ai.v1 import cuvis_ai_pb2 as pb, cuvis_ai_pb2_grpc as stubs
 from plumb.v1 import profiler_pb2, profiler_pb2_grpc
 
-from _serve import Host, Server, channel, in_threads, refused, wait_listening
+from _serve import Host, Server, channel, in_threads, pause, refused, wait_listening
 
 Code = grpc.StatusCode
 FIELDS = ("mean_ms", "median_ms", "std_ms", "min_ms", "max_ms", "total_ms", "last_ms")
@@ -133,7 +133,7 @@ def check_errors(server, ch, client, host):
         refused(Code.INVALID_ARGUMENT, "", raw, bad)
     # A process that is stopped answers nothing: anything else is INTERNAL, with the name of the call.
     client.SetProfiling(SET(session_id=host.id, enabled=True))
-    os.kill(host.pid, signal.SIGSTOP)
+    pause(host.pid)
     stopped = [(client.SetProfiling, "SetProfiling", SET(session_id=host.id, enabled=True)),
                (client.GetProfilingSummary, "GetProfilingSummary", GET(session_id=host.id))]
 

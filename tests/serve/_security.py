@@ -6,7 +6,7 @@ import time
 import grpc
 from plumb.v1 import profiler_pb2 as pb, profiler_pb2_grpc as stubs
 
-from _serve import Host, LONG_S, Server, channel, refused
+from _serve import Host, LONG_S, Server, channel, pause, refused
 
 Code = grpc.StatusCode
 TLS = ("--tls-cert=server.pem", "--tls-key=server.key")
@@ -182,7 +182,7 @@ def check_limits(host):
         # A stopped process: the deadline of the call holds, and the worker is free soon after.
         with channel(server) as ch:
             client = stubs.ProfilerStub(ch)
-            os.kill(host.pid, signal.SIGSTOP)
+            pause(host.pid)
             request = pb.GetSummaryRequest(session_id=host.id)
             refused((Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE), "", client.GetSummary, request, timeout=0.5)
             os.kill(host.pid, signal.SIGCONT)
@@ -195,7 +195,7 @@ def check_drain(host):
         client = stubs.ProfilerStub(ch)
         stream = client.WatchSummary(pb.WatchSummaryRequest(session_id=host.id, interval_ms=3600000), timeout=LONG_S)
         next(stream)
-        os.kill(host.pid, signal.SIGSTOP)
+        pause(host.pid)
         running = client.GetSummary.future(pb.GetSummaryRequest(session_id=host.id), timeout=LONG_S)
         time.sleep(0.5)  # it is under way: were it not, it would be refused below
         server.process.send_signal(signal.SIGTERM)
@@ -209,7 +209,7 @@ def check_drain(host):
     # A second signal does not wait, nor does --drain=0.
     for options, signals in ((("--drain=3600",), 2), (("--drain=0",), 1)):
         with Server(*options) as server, channel(server) as ch:
-            os.kill(host.pid, signal.SIGSTOP)
+            pause(host.pid)
             client = stubs.ProfilerStub(ch)
             stuck = client.Stop.future(pb.StopRequest(session_id=host.id), timeout=LONG_S)
             time.sleep(0.3)

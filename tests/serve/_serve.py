@@ -110,6 +110,21 @@ def wait_listening(pid):
     raise AssertionError(f"process {pid} does not listen")
 
 
+def pause(pid):
+    """Stops a process with SIGSTOP, and waits until each of its threads has stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + LONG_S
+    while time.monotonic() < end:
+        states = []
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8", errors="replace") as stat:
+                states.append(stat.read().rpartition(")")[2].split()[0])
+        if set(states) <= {"T", "t"}:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} does not stop")
+
+
 def channel(server, index=0, **options):
     address = server.ports[index]
     return grpc.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)], **options)
