@@ -39,7 +39,7 @@ static const struct plumb_cli_option options[] = {
 };
 
 struct attach {
-    const char *who;
+    const char *who, *output; /* as on the command line */
     plumb_control_trace trace;
     bool wants_trace;
     char dir[PATH_MAX], trace_path[PATH_MAX + 16];
@@ -52,8 +52,10 @@ struct attach {
     bool run, window, keeps;
     plumb_watch *watch;
     plumb_reading *before;
-    bool gone; /* the process has ended */
-    bool lost; /* there are no rows to be shown */
+    bool gone;   /* it has ended, or does not answer any more: nothing more can be asked */
+    bool silent; /* it does not answer any more: it may be stopped */
+    bool lost;   /* there are no rows to be shown */
+    plumb_error why; /* it is gone */
     double seconds;
 };
 
@@ -87,9 +89,7 @@ static bool take_time(struct attach *a, const char *text)
         double ns;
     } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
     char *end;
-    double value;
-    errno = 0;
-    value = strtod(text, &end);
+    double value = strtod(text, &end);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (end != text && strcmp(end, units[i].unit) == 0 && value > 0 &&
             value * units[i].ns < 1e18 && value * units[i].ns >= 1) {
@@ -118,7 +118,7 @@ static bool take(struct attach *a, int option, const char *value)
         a->trace.nodes = value;
         break;
     case OUTPUT:
-        a->trace.path = value;
+        a->output = value;
         return true;
     default:
         break;
@@ -128,10 +128,10 @@ static bool take(struct attach *a, int option, const char *value)
 }
 
 /* Makes the path absolute: the process has a working directory of its own. */
-static int place(struct attach *a, const char *dir)
+static int place(struct attach *a)
 {
+    const char *dir = a->output;
     char here[PATH_MAX] = "";
-    struct stat st;
     int n;
     if (*dir != '/' && !getcwd(here, sizeof here)) {
         plumb_cli_say(&plumb_cmd_attach, "no working directory: %s", strerror(errno));
@@ -143,15 +143,19 @@ static int place(struct attach *a, const char *dir)
         return PLUMB_EXIT_TROUBLE;
     }
     snprintf(a->trace_path, sizeof a->trace_path, "%s/trace.pftrace", a->dir);
-    /* rmdir() removes an empty folder alone. */
-    if (lstat(a->dir, &st) == 0 && rmdir(a->dir) < 0) {
-        plumb_cli_say(&plumb_cmd_attach,
-                      "'%s' is there already: name a folder that is not, or one that "
-                      "is empty",
-                      dir);
-        return PLUMB_EXIT_TROUBLE;
-    }
     return PLUMB_EXIT_OK;
+}
+
+/* The run makes its folder itself. rmdir() removes an empty one alone. */
+static int clear_place(const struct attach *a)
+{
+    struct stat st;
+    if (lstat(a->dir, &st) < 0 || rmdir(a->dir) == 0)
+        return PLUMB_EXIT_OK;
+    plumb_cli_say(&plumb_cmd_attach,
+                  "'%s' is there already: name a folder that is not, or one that is empty",
+                  a->output);
+    return PLUMB_EXIT_TROUBLE;
 }
 
 /* ---- The process ----------------------------------------------------------------------------- */
@@ -303,8 +307,10 @@ static void wait_for_end(struct attach *a)
         struct timespec nap = look;
         if (a->trace.for_ns && left <= 0)
             break;
-        if (plumb_control_status(&p, a->control, NULL) < 0) {
+        int rc = plumb_control_status(&p, a->control, &a->why);
+        if (rc < 0) {
             a->gone = true;
+            a->silent = rc != PLUMB_ERR_IO;
             break;
         }
         if (a->trace.steps && a->window && !p->tracing)
@@ -378,21 +384,32 @@ static void recover(const struct attach *a)
         plumb_report_close(report);
 }
 
+/* A process that is only stopped notices the end of the connection when it goes on. */
+static void say_gone(const struct attach *a)
+{
+    if (a->silent)
+        plumb_cli_say(&plumb_cmd_attach,
+                      "%s, after %.1f s: it ends the recording itself when it goes on",
+                      a->why.message, a->seconds);
+    else
+        plumb_cli_say(&plumb_cmd_attach, "the process ended after %.1f s", a->seconds);
+}
+
 /* Switches off what was switched on, in the opposite order. */
 static int restore(struct attach *a)
 {
     plumb_error err = {0, ""};
     char path[PATH_MAX + 16];
-    int status = PLUMB_EXIT_OK;
+    int status = a->silent ? PLUMB_EXIT_TROUBLE : PLUMB_EXIT_OK;
     if (a->gone)
-        plumb_cli_say(&plumb_cmd_attach, "the process ended after %.1f s", a->seconds);
+        say_gone(a);
     if (a->keeps && !a->gone)
         status = keep(a);
     if (a->window && !a->gone && plumb_control_trace_off(path, sizeof path, a->control, &err) < 0)
         status = say(&err);
     if (a->run && !a->gone && plumb_control_stop(a->control, &err) < 0)
         status = say(&err);
-    if (a->gone && a->window && !a->run)
+    if (a->gone && !a->silent && a->window && !a->run)
         recover(a);
     a->lost = a->watch && a->before && write_difference(a) != PLUMB_EXIT_OK;
     return a->lost ? PLUMB_EXIT_TROUBLE : status;
@@ -433,6 +450,8 @@ static int attach(struct attach *a)
     int status, restored;
     take_signals();
     status = find(a);
+    if (status == PLUMB_EXIT_OK)
+        status = clear_place(a);
     if (status != PLUMB_EXIT_OK)
         return status;
     status = a->run ? start_run(a) : watch_run(a);
@@ -459,7 +478,6 @@ static int run(int argc, char **argv)
 {
     static struct attach a;
     struct plumb_cli_args args;
-    const char *dir;
     int option, status;
     a.lock = -1;
     plumb_cli_args_init(&args, &plumb_cmd_attach, argc, argv);
@@ -468,16 +486,17 @@ static int run(int argc, char **argv)
             return PLUMB_EXIT_TROUBLE;
     if (option != PLUMB_ARGS_END)
         return plumb_cli_args_status(option);
-    dir = a.trace.path;
-    if (argc - args.operand != 1 || !dir || !*dir)
+    if (!a.output || !*a.output)
         return plumb_cli_args_status(
-            plumb_cli_usage(&plumb_cmd_attach, !dir || !*dir ? "a folder is missing: -o DIR"
-                                                             : "one process, a pid or a name"));
+            plumb_cli_usage(&plumb_cmd_attach, "a folder is missing: -o DIR"));
+    if (argc - args.operand != 1)
+        return plumb_cli_args_status(
+            plumb_cli_usage(&plumb_cmd_attach, "name one process, by its pid or its program"));
     if (a.trace.for_ns && a.trace.steps)
         return plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_attach, "--for and --steps exclude each other"));
     a.who = argv[args.operand];
-    status = place(&a, dir);
+    status = place(&a);
     if (status == PLUMB_EXIT_OK)
         status = attach(&a);
     plumb_reading_free(a.before);
@@ -515,7 +534,8 @@ const struct plumb_cli_command plumb_cmd_attach = {
                 "plumb attach train --steps 20 --trace -o twenty\n"
                 "plumb attach 4711 --for 2s --regions my_part -o part",
     .status = "0 success; 2 wrong usage, no such process, one that does not take part or that\n"
-              "another attach is at work on, or output that cannot be written.",
+              "another attach is at work on, one that stops answering, or output that\n"
+              "cannot be written.",
     .options = options,
     .run = run,
 };

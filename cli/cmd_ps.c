@@ -80,7 +80,7 @@ static int run(int argc, char **argv)
             format = PLUMB_PROCESSES_JSON;
         else if (strcmp(args.value, "text") == 0)
             format = PLUMB_PROCESSES_TEXT;
-        else if (!plumb_cli_wants(&plumb_cmd_ps, "--format", formats, 2, args.value))
+        else if (!plumb_cli_wants(&plumb_cmd_ps, "format", formats, 2, args.value))
             return PLUMB_EXIT_TROUBLE;
     }
     if (option != PLUMB_ARGS_END)

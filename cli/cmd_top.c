@@ -63,19 +63,22 @@ static bool print_table(const struct plumb_top_watch *w, const struct plumb_top_
     return made && fflush(stdout) == 0;
 }
 
+/* Returns 1 when it has said itself what failed. */
 static int print_rendered(const struct plumb_top_watch *w, const struct request *q,
                           plumb_error *err)
 {
     struct plumb_top_table t;
-    char *text = plumb_top_table_make(&t, w, &q->view)
-                     ? plumb_top_render(&t, w, &q->view, q->format, err)
-                     : NULL;
-    bool good = text && plumb_cli_output(&plumb_cmd_top, NULL, text);
-    if (!text)
+    char *text = NULL;
+    int rc = 1;
+    if (plumb_top_table_make(&t, w, &q->view))
+        rc = plumb_top_render(&text, &t, w, &q->view, q->format, err);
+    else
         plumb_cli_say(&plumb_cmd_top, "out of memory");
+    if (rc == 0 && !plumb_cli_output(&plumb_cmd_top, NULL, text))
+        rc = 1;
     plumb_read_free(text);
     plumb_top_table_free(&t);
-    return good ? 0 : 1;
+    return rc;
 }
 
 static void wait_ns(uint64_t ns)
@@ -214,7 +217,7 @@ static int watch(const char *what, const struct request *q)
 static bool take_interval(struct request *q, const char *text)
 {
     double seconds;
-    if (!plumb_cli_decimal(&plumb_cmd_top, "--interval", text, &seconds))
+    if (!plumb_cli_decimal(&plumb_cmd_top, "interval", text, &seconds))
         return false;
     if (seconds < 0.05 || seconds > 86400) {
         plumb_cli_usage(&plumb_cmd_top, "--interval wants 0.05 to 86400 seconds, not '%s'", text);
@@ -232,7 +235,7 @@ static bool take_sort(struct request *q, const char *text)
             return true;
         }
     }
-    return plumb_cli_wants(&plumb_cmd_top, "--sort", plumb_top_sort_names, PLUMB_TOP_SORTS, text);
+    return plumb_cli_wants(&plumb_cmd_top, "sort", plumb_top_sort_names, PLUMB_TOP_SORTS, text);
 }
 
 static bool take_format(struct request *q, const char *text)
@@ -243,7 +246,7 @@ static bool take_format(struct request *q, const char *text)
             q->format = i ? names[i] : NULL;
             return true;
         }
-    return plumb_cli_wants(&plumb_cmd_top, "--format", names, sizeof names / sizeof *names, text);
+    return plumb_cli_wants(&plumb_cmd_top, "format", names, sizeof names / sizeof *names, text);
 }
 
 static bool take(struct request *q, int option, const char *value)
@@ -253,7 +256,7 @@ static bool take(struct request *q, int option, const char *value)
         q->count = 1;
         return true;
     case COUNT:
-        if (!plumb_cli_number(&plumb_cmd_top, "--count", value, &q->count))
+        if (!plumb_cli_number(&plumb_cmd_top, "count", value, &q->count))
             return false;
         if (q->count)
             return true;

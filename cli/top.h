@@ -77,10 +77,10 @@ struct plumb_top_table {
 /* Makes the rows of the view. Returns false when out of memory. */
 bool plumb_top_table_make(struct plumb_top_table *out, const struct plumb_top_watch *w,
                           const struct plumb_top_view *view);
-/* Renders the rows as "json", "csv" or "md", without a newline at the end, to be freed with
- * plumb_read_free(). NULL: out of memory. */
-char *plumb_top_render(const struct plumb_top_table *t, const struct plumb_top_watch *w,
-                       const struct plumb_top_view *view, const char *format, plumb_error *err);
+/* Renders the rows as "json", "csv" or "md", without a newline at the end. Free `*out` with
+ * plumb_read_free(). */
+int plumb_top_render(char **out, const struct plumb_top_table *t, const struct plumb_top_watch *w,
+                     const struct plumb_top_view *view, const char *format, plumb_error *err);
 void plumb_top_table_free(struct plumb_top_table *t);
 
 enum { PLUMB_TOP_COLUMNS = 16, PLUMB_TOP_CELL = 512 };

@@ -348,12 +348,16 @@ void plumb_top_table_free(struct plumb_top_table *t)
     *t = (struct plumb_top_table){NULL, 0, 0};
 }
 
-char *plumb_top_render(const struct plumb_top_table *t, const struct plumb_top_watch *w,
-                       const struct plumb_top_view *view, const char *format, plumb_error *err)
+int plumb_top_render(char **out, const struct plumb_top_table *t, const struct plumb_top_watch *w,
+                     const struct plumb_top_view *view, const char *format, plumb_error *err)
 {
     plumb_reading_line *lines = calloc(t->count + 1, sizeof *lines);
-    char *text = NULL;
-    for (size_t i = 0; lines && i < t->count; i++) {
+    int rc;
+    if (!lines) {
+        snprintf(err->message, sizeof err->message, "out of memory for the table");
+        return PLUMB_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < t->count; i++) {
         const struct plumb_top_row *r = &t->rows[i];
         lines[i] = (plumb_reading_line){.pipeline = r->pipeline,
                                         .phase = r->phase,
@@ -374,9 +378,7 @@ char *plumb_top_render(const struct plumb_top_table *t, const struct plumb_top_w
                                         .self_ns = r->self_ns,
                                         .device_ns = r->device_ns};
     }
-    if (!lines ||
-        plumb_reading_render(&text, plumb_top_shown(w, view), lines, t->count, format, err) < 0)
-        text = NULL;
+    rc = plumb_reading_render(out, plumb_top_shown(w, view), lines, t->count, format, err);
     free(lines);
-    return text;
+    return rc;
 }

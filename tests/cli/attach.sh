@@ -71,7 +71,10 @@ count() {
     jq "[.nodes[] | select(.name == \"$2\") | .count] | add // 0" "$1/timing.json"
 }
 
-expect 'no process' 2 attach 999999 -o none --for 1ms
+mkdir mine
+expect 'no process' 2 attach 999999 -o mine --for 1ms
+[ -d mine ] || fail 'a folder of the user was removed for nothing'
+expect 'no process, no folder' 2 attach 999999 -o none --for 1ms
 expect 'no folder' 2 attach 1
 has err.txt '-o DIR'
 expect 'an empty name' 2 attach 1 -o '' --for 1ms
@@ -109,6 +112,19 @@ has out.txt work
 expect 'steps' 0 attach host --steps 5 -o steps
 [ "$(count steps work)" -ge 5 ] || fail "steps: $(count steps work)"
 records "$idle" no || fail 'it still records'
+
+# A process that stops answering has not ended, and its folder is not whole.
+"$PLUMB_BIN" attach "$idle" --for 100s -o stopped >stopped.out 2>stopped.err &
+long=$!
+wait_for records "$idle" yes
+kill -STOP "$idle"
+wait $long
+[ $? = 2 ] || fail "a stopped process: status $?: $(cat stopped.err)"
+kill -CONT "$idle"
+has stopped.err 'has not answered' 'when it goes on'
+lacks stopped.err 'ended after'
+wait_for records "$idle" no
+[ "$(count stopped part)" -gt 0 ] || fail 'the process did not end the recording itself'
 
 # More steps than come: it says what it waits for.
 "$PLUMB_BIN" attach "$idle" --steps 1000000000 -o endless >endless.out 2>endless.err &

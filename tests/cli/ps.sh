@@ -146,4 +146,5 @@ expect 'a folder that others may read' 2 "$PLUMB_BIN" ps
 has err.txt 'chmod' "$PWD/runtime/plumb"
 expect 'an operand' 2 "$PLUMB_BIN" ps 12
 expect 'a format' 2 "$PLUMB_BIN" ps --format csv
+has err.txt "plumb ps: --format wants text or json, not 'csv'"
 finish

@@ -74,7 +74,7 @@ awk -F, 'NR == 2 && $1 == "attention" && $5 > 0 && $6 > 0 { found = 1 } END { ex
 expect 'Markdown' 0 top --once --interval 0.2 --format md --filter ATTEN $pid
 has out.txt '| Node ' '| attention '
 expect 'a form that is none' 2 top --format xml $pid
-has err.txt '--format'
+has err.txt 'plumb top: --format wants text, json'
 expect 'several tables of JSON' 2 top --count 2 --format json $pid
 has err.txt 'not with --count 2'
 expect 'filter' 0 top --once --interval 0.1 --filter ATTEN $pid
@@ -99,9 +99,13 @@ has err.txt 'process 4194303 does not exist'
 expect 'a process that records nothing' 2 top --once $$
 has err.txt "process $$ records nothing now"
 expect 'wrong key' 2 top --sort speed $pid
-has err.txt '--sort'
+has err.txt 'plumb top: --sort wants share, rate'
 expect 'wrong interval' 2 top --interval 0 $pid
 has err.txt '--interval wants'
+expect 'not a number' 2 top --interval soon $pid
+has err.txt 'plumb top: --interval wants a number'
+expect 'not a count' 2 top --count some $pid
+has err.txt 'plumb top: --count wants a whole number'
 
 # ---- The screen -------------------------------------------------------------------------------------
 if ! command -v tmux >/dev/null; then
