@@ -368,6 +368,11 @@ static void check_run(struct tally *tally, char **argv, const struct plumb_cli_t
         line(tally, "recording", PLUMB_CHECK_SEEN, NULL,
              "%" PRIu64 " of %" PRIu64 " processes with libplumb recorded nodes (status %d)",
              log->runs, log->loads, end.status);
+    else if (log->figures > 0)
+        line(tally, "recording", PLUMB_CHECK_SEEN, NULL,
+             "%" PRIu64 " of %" PRIu64 " processes with libplumb recorded figures without a node "
+             "(status %d)",
+             log->figures, log->loads, end.status);
     else if (log->loads > 0)
         line(tally, "recording", PLUMB_CHECK_NOT_SEEN, "mark nodes with PLUMB_SPAN(\"name\")",
              "libplumb was loaded, but no trace point ran (status %d)", end.status);

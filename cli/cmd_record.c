@@ -494,7 +494,7 @@ static int record(char *const *argv, bool with_malloc, const char *calls_below,
     if (recovered || !how.log || r->energy->wanted) /* that is recorded in any case */
         goto out;
     if (r->log.runs == 0 && r->log.mallocs == 0 && r->log.collected == 0 && r->log.counted == 0 &&
-        r->log.refused == 0)
+        r->log.refused == 0 && (r->log.figures == 0 || r->log.activations[0]))
         say_nothing_seen(r);
     else if (r->malloc.preload && r->log.loads > 0 && r->log.mallocs == 0)
         say_no_malloc(r);

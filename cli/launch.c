@@ -380,6 +380,7 @@ void plumb_cli_log_read(struct plumb_cli_log *log)
         log->runs += is(e, "run") && e->number > 0;
         if (is(e, "run") && e->number == 0)
             find_activations(log, e->dir);
+        log->figures += is(e, "figures");
         log->mallocs += is(e, "malloc") && e->number > 0;
         log->counted += is(e, "calls");
         log->collected += has_collected(e);

@@ -34,9 +34,9 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
 
 /* The log: each process that loaded libplumb appends a line when it loads it ("load PID 0 0 -"),
  * when a run opens ("open PID 0 0 DIR") and when it ends ("run PID NODES SAMPLES DIR", before it,
- * if malloc was followed, "malloc PID CALLS BYTES -", and for each collector that the process has
- * "collect PID STATE BUILTIN NAME WHY"; if calls were counted, "calls PID CALLS FUNCTIONS -" and
- * for each item of the list that matched no function "unseen PID 0 0 ITEM"), or that there can be
+ * if malloc was followed, "malloc PID CALLS BYTES -", if it has figures that need no node, "figures
+ * PID HOW_MANY 0 -", and for each collector that the process has "collect PID STATE BUILTIN NAME
+ * WHY"; if calls were counted, "calls PID CALLS FUNCTIONS -" and for each item of the list that matched no function "unseen PID 0 0 ITEM"), or that there can be
  * none ("refused PID 0 0 -"). DIR "-": none. */
 struct plumb_cli_entry;
 struct plumb_cli_log {
@@ -49,6 +49,7 @@ struct plumb_cli_log {
     char activations[1040]; /* the file of activations of a run without a node; "" */
     uint64_t refused;       /* runs that could not be opened, as their processes reported */
     uint64_t mallocs;       /* runs that ended with at least one allocation */
+    uint64_t figures;       /* runs that ended with metrics, streams, counts, requests or pools */
     uint64_t counted;       /* runs that ended with calls being counted */
     uint64_t collected;     /* collectors of programs, or preloaded ones, that saw something */
 };

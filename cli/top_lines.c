@@ -80,21 +80,36 @@ static int widest_node(const struct plumb_top_table *t)
     return widest;
 }
 
+/* Returns the cells that the phases take, if there are several: rows of one name differ by them
+ * alone, so this column has its place before others are chosen. */
+static int widest_phase(const struct plumb_top_table *t)
+{
+    char cell[PLUMB_TOP_CELL];
+    int widest = (int)strlen(columns[PHASE].title);
+    if (!says_something(t, PHASE))
+        return 0;
+    for (size_t i = 0; i < t->count; i++) {
+        int cells = plumb_top_fit(cell, sizeof cell, t->rows[i].phase, 0, 0);
+        widest = cells > widest ? cells : widest;
+    }
+    return widest < columns[PHASE].width ? widest : columns[PHASE].width;
+}
+
 void plumb_top_columns_choose(struct plumb_top_columns *out, const struct plumb_top_table *t,
                               const struct plumb_top_view *view, int width)
 {
     int widest = widest_node(t), node = width && width < 60 ? 12 : columns[NODE].width;
-    int used = node;
+    int phase = widest_phase(t), used = node + (phase ? phase + 1 : 0);
     *out = (struct plumb_top_columns){.of = {NODE}, .width = {node}, .count = 1};
     for (enum column c = RATE; c <= FAILURES; c++) {
-        int more = columns[c].width + 1;
+        int cells = c == PHASE ? phase : columns[c].width, more = c == PHASE ? 0 : cells + 1;
         /* The further columns get what long names leave. */
         if (c == COUNT && width)
             used += (widest < NODE_MOST ? widest : NODE_MOST) - node;
         if (!says_something(t, c) || !is_known(view, c) || (width && used + more > width))
             continue;
         out->of[out->count] = c;
-        out->width[out->count++] = columns[c].width;
+        out->width[out->count++] = cells;
         used += more;
     }
     used = 0;
@@ -244,8 +259,8 @@ static void load_line(char *out, size_t room, const struct plumb_top_watch *w,
                  failed);
     snprintf(out, room, "%s spans/s  %" PRIu32 " thread%s  %zu open span%s%s%s%s", rate, f->threads,
              f->threads == 1 ? "" : "s", plumb_reading_opens(w->now),
-             plumb_reading_opens(w->now) == 1 ? "" : "s", requests, f->rss_bytes ? "  memory " : "",
-             f->rss_bytes ? rss : "");
+             plumb_reading_opens(w->now) == 1 ? "" : "s", f->rss_bytes ? "  memory " : "",
+             f->rss_bytes ? rss : "", requests);
 }
 
 static bool pool_line(char *out, size_t room, const struct plumb_top_watch *w, size_t i)

@@ -79,10 +79,10 @@ int plumb_top_fit(char *out, size_t room, const char *text, int width, uint32_t 
     out[0] = '\0';
     if (!width || cells <= width) {
         used = put_range(out, room, &at, text, 0, cells);
-    } else if (width < 8 || how & PLUMB_TOP_CUT_END) {
+    } else if (width < 8) {
         used = put_range(out, room, &at, text, 0, width);
     } else { /* the end of a name usually tells more than its middle */
-        int head = (width - 2) / 3, tail = width - 2 - head;
+        int head = how & PLUMB_TOP_CUT_END ? width - 2 : (width - 2) / 3, tail = width - 2 - head;
         used = put_range(out, room, &at, text, 0, head);
         if (at + sizeof gap < room) {
             strcpy(out + at, gap);

@@ -67,6 +67,7 @@ int main(int argc, char **argv)
     }
     plumb_mem_alloc("cuda:0", "caching", (const void *)0x1000, 3u << 20);
     {
+        PLUMB_PHASE("warmup");
         PLUMB_SPAN("begin");
     }
     for (int i = 0; i < 2; i++)

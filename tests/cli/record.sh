@@ -99,6 +99,16 @@ else
 fi
 expect 'no marks' 0 record -- ./unmarked
 has err.txt 'nothing was recorded: libplumb was there, but no trace point ran' 'PLUMB_SPAN'
+# Metrics, streams, counts, requests and pools need no mark.
+for call in 'plumb_metric_add(plumb_metric_counter("frames", NULL), 1)' 'plumb_stream_begin("video")' \
+    'plumb_counter_add("tokens", 1)' 'plumb_dispatch("sos")' 'PLUMB_REQUEST(request, "1", NULL)'; do
+    printf '#include <plumb/plumb.h>\nint main(void) { %s; return 0; }\n' "$call" >figures.c
+    build_linked figures.c figures
+    expect "no marks but $call" 0 record -- ./figures
+    lacks err.txt 'nothing was recorded'
+done
+expect 'the same to the doctor' 0 "$PLUMB_BIN" doctor -- ./figures
+has out.txt 'recorded figures without a node (status 0)'
 expect 'forbidden' 0 env PLUMB=0 "$PLUMB_BIN" record -- ./bare
 has err.txt 'nothing was recorded: PLUMB=0 forbids it; unset PLUMB'
 expect 'forbidden in other words' 0 env PLUMB=Off "$PLUMB_BIN" record -- ./linked

@@ -178,6 +178,8 @@ name='80x24'
 show 80 24 "$top"
 sees 'attention'
 sees 'Rate/s'
+sees 'Phase'
+seen | grep -q '^.*spans/s.*  memory [0-9.]* [KMG]iB  requests' || fail "$name: the head: $(seen)"
 sees 'cuda:0 caching'
 sees 'turn\u{202e}drow'
 [ "$(seen | wc -L)" -le 80 ] || fail "$name: wide lines"
@@ -229,7 +231,7 @@ tm resize-window -t top -x 250 -y 70
 sees 'p99'
 sees 'Median'
 tm resize-window -t top -x 10 -y 3
-sleep 0.5
+sees 'prog  pi..'
 tm resize-window -t top -x 80 -y 24
 sees 'attention'
 keys q

@@ -47,6 +47,15 @@ static void report_malloc(const struct plumb_timing *t)
     }
 }
 
+/* Reports how much there is that needs no node; nothing if there is none of it. */
+static void report_figures(const struct plumb_timing *t)
+{
+    uint64_t n = t->count_count + t->cell_count + t->metric_count + t->request_count +
+                 t->memory.pool_count + t->streams.stream_count;
+    if (n)
+        plumb_run_report_line("figures", "-", n, 0);
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 static int write_beside(void *arg, const char *name, const struct plumb_buf *b, plumb_error *err)
@@ -180,8 +189,10 @@ int plumb_run_finish(struct plumb_run *run, const struct plumb_anchor *end, bool
     if (read)
         save_copies(&t, &report, &signatures, saved ? run->dir : NULL);
     summary = saved && write_summary(run, &t);
-    if (rc == PLUMB_OK || !run->in_file)
+    if (rc == PLUMB_OK || !run->in_file) {
         report_malloc(&t);
+        report_figures(&t);
+    }
     /* Without a complete file, the end block has the table. */
     told = rc == PLUMB_OK || (read && (run->partly || !plumb_file_in_place(run)));
     if (told || !run->in_file)
