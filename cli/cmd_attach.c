@@ -52,9 +52,9 @@ struct attach {
     bool run, window, keeps;
     plumb_watch *watch;
     plumb_reading *before;
-    bool gone;   /* it has ended, or does not answer any more: nothing more can be asked */
-    bool silent; /* it does not answer any more: it may be stopped */
-    bool lost;   /* there are no rows to be shown */
+    bool gone;       /* it has ended, or does not answer any more: nothing more can be asked */
+    bool silent;     /* it does not answer any more: it may be stopped */
+    bool lost;       /* there are no rows to be shown */
     plumb_error why; /* it is gone */
     double seconds;
 };
