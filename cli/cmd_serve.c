@@ -60,32 +60,42 @@ static int start(char **argv)
     return PLUMB_EXIT_TROUBLE;
 }
 
+/* Returns an option as one word, for the caller to free; NULL: out of memory. */
+static char *word_of(const char *name, const char *value)
+{
+    size_t size = strlen(name) + (value ? strlen(value) : 0) + sizeof "--=";
+    char *word = malloc(size);
+    if (word)
+        snprintf(word, size, "--%s%s%s", name, value ? "=" : "", value ? value : "");
+    return word;
+}
+
 static int run(int argc, char **argv)
 {
     char *words[WORDS_MAX + 2] = {NULL};
     int count = 1;
     struct plumb_cli_args args;
-    int option;
+    int option, status = PLUMB_EXIT_TROUBLE;
     plumb_cli_args_init(&args, &plumb_cmd_serve, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0) {
-        const char *name = options[option].name;
-        size_t size = strlen(name) + (args.value ? strlen(args.value) : 0) + 4;
-        char *word = count <= WORDS_MAX ? malloc(size) : NULL;
-        if (!word)
-            return plumb_cli_args_status(
-                plumb_cli_usage(&plumb_cmd_serve, "more than %d options", WORDS_MAX));
-        if (args.value)
-            snprintf(word, size, "--%s=%s", name, args.value);
-        else
-            snprintf(word, size, "--%s", name);
-        words[count++] = word;
+        if (count > WORDS_MAX) {
+            plumb_cli_usage(&plumb_cmd_serve, "more than %d options", WORDS_MAX);
+            goto out;
+        }
+        if (!(words[count] = word_of(options[option].name, args.value))) {
+            plumb_cli_say(&plumb_cmd_serve, "out of memory");
+            goto out;
+        }
+        count++;
     }
-    int status = option == PLUMB_ARGS_END ? PLUMB_EXIT_OK : plumb_cli_args_status(option);
-    if (option == PLUMB_ARGS_END && args.operand < argc)
+    if (option != PLUMB_ARGS_END)
+        status = plumb_cli_args_status(option);
+    else if (args.operand < argc)
         status = plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_serve, "unexpected '%s'", argv[args.operand]));
-    else if (option == PLUMB_ARGS_END)
+    else
         status = start(words);
+out:
     for (int i = 1; i < count; i++)
         free(words[i]);
     return status;
@@ -107,12 +117,13 @@ const struct plumb_cli_command plumb_cmd_serve = {
                    "By default only this user's processes on this machine are served. An address\n"
                    "beyond this machine needs TLS, or --insecure. A token file belongs to this\n"
                    "user and is closed to others (chmod 600). SIGTERM drains: calls may end.",
-    .examples = "plumb serve                                        # loopback, port 50051\n"
-                "plumb serve --listen unix:/run/user/1000/plumb.grpc\n"
-                "plumb serve --http 0.0.0.0:9464 --tls-cert c.pem --tls-key k.pem \\\n"
-                "            --read-token read.token               # for Prometheus\n"
-                "plumb serve --listen 0.0.0.0:50051 --tls-cert c.pem --tls-key k.pem \\\n"
-                "            --token control.token --read-token read.token\n",
+    .examples =
+        "plumb serve                                        # loopback: 50051 gRPC, 9464 HTTP\n"
+        "plumb serve --listen unix:/run/user/1000/plumb.grpc\n"
+        "plumb serve --http 0.0.0.0:9464 --tls-cert c.pem --tls-key k.pem \\\n"
+        "            --read-token read.token               # for Prometheus\n"
+        "plumb serve --listen 0.0.0.0:50051 --tls-cert c.pem --tls-key k.pem \\\n"
+        "            --token control.token --read-token read.token",
     .status = "0 ended by SIGTERM or SIGINT; 2 wrong usage, or an address, certificate or\n"
               "token file that cannot be used.",
     .options = options,

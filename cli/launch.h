@@ -36,8 +36,9 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
  * when a run opens ("open PID 0 0 DIR") and when it ends ("run PID NODES SAMPLES DIR", before it,
  * if malloc was followed, "malloc PID CALLS BYTES -", if it has figures that need no node, "figures
  * PID HOW_MANY 0 -", and for each collector that the process has "collect PID STATE BUILTIN NAME
- * WHY"; if calls were counted, "calls PID CALLS FUNCTIONS -" and for each item of the list that matched no function "unseen PID 0 0 ITEM"), or that there can be
- * none ("refused PID 0 0 -"). DIR "-": none. */
+ * WHY"; if calls were counted, "calls PID CALLS FUNCTIONS -" and for each item of the list that
+ * matched no function "unseen PID 0 0 ITEM"), or that there can be none ("refused PID 0 0 -").
+ * DIR "-": none. */
 struct plumb_cli_entry;
 struct plumb_cli_log {
     char path[4096]; /* "": none */
