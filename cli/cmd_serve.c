@@ -1,6 +1,7 @@
 /* cmd_serve.c: plumb serve. The server is a program of its own, plumb-serve, which lies next to
  * this one: gRPC and TLS would make every start of the command slow. It reads the same options. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,8 @@ static int start(char **argv)
     server_path(path, sizeof path);
     argv[0] = path;
     fflush(NULL);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        fcntl(fd, F_SETFD, 0); /* what main.c has put in the place of a closed one stays there */
     execv(path, argv);
     int why = errno;
     plumb_cli_say(&plumb_cmd_serve, "cannot start '%s': %s%s", path, strerror(why),
@@ -117,13 +120,12 @@ const struct plumb_cli_command plumb_cmd_serve = {
                    "By default only this user's processes on this machine are served. An address\n"
                    "beyond this machine needs TLS, or --insecure. A token file belongs to this\n"
                    "user and is closed to others (chmod 600). SIGTERM drains: calls may end.",
-    .examples =
-        "plumb serve                                        # loopback: 50051 gRPC, 9464 HTTP\n"
-        "plumb serve --listen unix:/run/user/1000/plumb.grpc\n"
-        "plumb serve --http 0.0.0.0:9464 --tls-cert c.pem --tls-key k.pem \\\n"
-        "            --read-token read.token               # for Prometheus\n"
-        "plumb serve --listen 0.0.0.0:50051 --tls-cert c.pem --tls-key k.pem \\\n"
-        "            --token control.token --read-token read.token",
+    .examples = "plumb serve                                        # ports 50051 and 9464\n"
+                "plumb serve --listen unix:/run/user/1000/plumb.grpc\n"
+                "plumb serve --http 0.0.0.0:9464 --tls-cert c.pem --tls-key k.pem \\\n"
+                "            --read-token read.token               # for Prometheus\n"
+                "plumb serve --listen 0.0.0.0:50051 --tls-cert c.pem --tls-key k.pem \\\n"
+                "            --token control.token --read-token read.token",
     .status = "0 ended by SIGTERM or SIGINT; 2 wrong usage, or an address, certificate or\n"
               "token file that cannot be used.",
     .options = options,

@@ -1,7 +1,9 @@
 /* main.c: the table of commands. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -134,8 +136,20 @@ static int dispatch(int argc, char **argv)
     return command->run(argc - 1, argv + 1);
 }
 
+/* Without this, a file or a socket that a command opens would get the number of a standard stream
+ * that the caller has closed, and with it what is printed. Reading and writing still fail, and the
+ * programs that a command runs find the stream closed. */
+static void keep_closed_streams(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+            return;
+}
+
 int main(int argc, char **argv)
 {
+    keep_closed_streams();
     int status = dispatch(argc, argv);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -113,6 +113,11 @@ expect 'steps' 0 attach host --steps 5 -o steps
 [ "$(count steps work)" -ge 5 ] || fail "steps: $(count steps work)"
 records "$idle" no || fail 'it still records'
 
+# What is printed goes into no socket of the command.
+"$PLUMB_BIN" attach "$idle" --for 20ms -o closed >&- 2>closed.err
+[ $? = 2 ] || fail "a closed standard output: $(cat closed.err)"
+has closed.err 'standard output: Bad file descriptor'
+
 # A process that stops answering has not ended, and its folder is not whole.
 "$PLUMB_BIN" attach "$idle" --for 100s -o stopped >stopped.out 2>stopped.err &
 long=$!

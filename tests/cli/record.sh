@@ -99,6 +99,8 @@ else
 fi
 expect 'no marks' 0 record -- ./unmarked
 has err.txt 'nothing was recorded: libplumb was there, but no trace point ran' 'PLUMB_SPAN'
+# The program finds a closed stream closed.
+"$PLUMB_BIN" record -- sh -c '[ ! -e /proc/$$/fd/1 ]' >&- 2>closed.err || fail "closed: $(cat closed.err)"
 # Metrics, streams, counts, requests and pools need no mark.
 for call in 'plumb_metric_add(plumb_metric_counter("frames", NULL), 1)' 'plumb_stream_begin("video")' \
     'plumb_counter_add("tokens", 1)' 'plumb_dispatch("sos")' 'PLUMB_REQUEST(request, "1", NULL)'; do
