@@ -57,7 +57,7 @@ MAY_INCLUDE = {
 # Folders within a layer, the lowest first: each may include those before it. "" is the layer's own.
 # A layer that is not here has folders that do not include each other, except its own folder "".
 ORDER = {
-    "base": ["text", "", "stats", "process"],
+    "base": ["text", "", "strings", "stats", "process"],
     "codec": ["", "gz"],
     "live": ["metric", ""],
     "record": ["runtime", "trace", "activation", "count", "metrics", "stage", "collect", "calls", "span",

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/strings/strings.h"
 #include "config/pattern.h"
 #include "read/run/runs.h"
 #include "report/compare/view.h"
@@ -31,6 +32,7 @@ struct plumb_comparison {
     struct plumb_buf remarks;
     /* Only while runs are added: what of them is compared, the same of all. */
     struct plumb_fold_names names; /* with --fold */
+    struct plumb_strings rows;     /* with --depth: of all runs */
     struct plumb_map levels;       /* with --depth: the least level of a row in any run, plus 1 */
     struct plumb_pattern *pattern; /* with --node */
     bool any;                      /* a node of a run was chosen */
@@ -150,12 +152,14 @@ static void take_remarks(struct plumb_comparison *c, const struct plumb_load *lo
     plumb_buf_fini(&text);
 }
 
-static uint64_t hash_of(const struct plumb_timing *t, const struct plumb_timing_node *node)
+/* Returns the number of the node's row; 0: no memory. */
+static uint32_t row_of(struct plumb_comparison *c, const struct plumb_timing *t,
+                       const struct plumb_timing_node *node)
 {
     bool own = t->pipeline && strcmp(node->pipeline, t->pipeline) == 0;
-    uint64_t h = own ? 1 : plumb_hash_text(node->pipeline);
-    h = (h * 31 + plumb_hash_text(node->phase)) * 31 + plumb_hash_text(node->name);
-    return h ? h : 1;
+    const char *const key[] = {own ? "own" : "", own ? "" : node->pipeline, node->phase,
+                               node->name};
+    return plumb_strings_put_key(&c->rows, key, sizeof key / sizeof *key);
 }
 
 static int note_levels(struct plumb_comparison *c, const struct plumb_timing *t)
@@ -163,10 +167,12 @@ static int note_levels(struct plumb_comparison *c, const struct plumb_timing *t)
     uint32_t *level = calloc(t->node_count + 1, sizeof *level);
     int rc = level ? plumb_summary_levels(t, level) : PLUMB_ERR_MEMORY;
     for (size_t i = 0; i < t->node_count && rc == PLUMB_OK; i++) {
-        uint64_t hash = hash_of(t, &t->nodes[i]);
-        uint64_t known = plumb_map_get(&c->levels, hash);
-        if (!known || known > level[i] + 1ull)
-            rc = plumb_map_put(&c->levels, hash, level[i] + 1ull);
+        uint32_t row = row_of(c, t, &t->nodes[i]);
+        uint64_t known = plumb_map_get(&c->levels, row);
+        if (row == 0)
+            rc = PLUMB_ERR_MEMORY;
+        else if (!known || known > level[i] + 1ull)
+            rc = plumb_map_put(&c->levels, row, level[i] + 1ull);
     }
     free(level);
     return rc;
@@ -224,7 +230,7 @@ static bool *choose(struct plumb_comparison *c, const struct plumb_timing *t)
     for (size_t i = 0; chosen && i < t->node_count; i++) {
         const struct plumb_timing_node *node = &t->nodes[i];
         chosen[i] = (!c->pattern || plumb_pattern_matches(c->pattern, node->name)) &&
-                    (depth == 0 || plumb_map_get(&c->levels, hash_of(t, node)) <= depth);
+                    (depth == 0 || plumb_map_get(&c->levels, row_of(c, t, node)) <= depth);
         c->any |= chosen[i];
     }
     return chosen;
@@ -291,6 +297,7 @@ static int add_sides(struct plumb_comparison *c, const struct side *a, const str
         (rc = add_side(c, PLUMB_SIDE_B, b, err)) == PLUMB_OK)
         rc = check_chosen(c, err);
     plumb_fold_names_fini(&c->names);
+    plumb_strings_fini(&c->rows);
     plumb_map_fini(&c->levels);
     if (node)
         plumb_pattern_fini(&pattern);

@@ -11,7 +11,7 @@
 #include "api/read_gate.h"
 #include "api/read_history.h"
 #include "base/error.h"
-#include "base/map.h"
+#include "base/strings/strings.h"
 #include <plumb/read/history.h>
 
 static bool is(const struct plumb_gate_metric *metric, const char *name)
@@ -63,7 +63,7 @@ static struct result result_of(const plumb_result *r, struct plumb_arena *arena)
 static int open_results(struct results *out, struct plumb_arena *arena, const char *path,
                         plumb_error *err)
 {
-    struct plumb_map seen = {NULL, 0, 0};
+    struct plumb_strings seen = {.at = NULL};
     size_t n;
     *out = (struct results){NULL, NULL, 0};
     int rc = plumb_results_open(&out->all, path, NULL, err);
@@ -74,14 +74,15 @@ static int open_results(struct results *out, struct plumb_arena *arena, const ch
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for the results of '%s'", path);
     for (size_t i = n; i > 0 && rc == PLUMB_OK; i--) { /* the newest come last */
         struct result found = result_of(plumb_results_get(out->all, i - 1), arena);
-        uint64_t key = plumb_hash_text(found.place ? found.place : "") | 1;
-        if (!found.place || plumb_map_get(&seen, key))
-            continue;
-        if (plumb_map_put(&seen, key, i) < 0)
+        uint32_t known = seen.count;
+        uint32_t number = found.place ? plumb_strings_put_key(&seen, &found.place, 1) : 0;
+        if (seen.text.failed)
             rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for the results of '%s'", path);
+        if (number == 0 || number < known)
+            continue;
         out->at[out->count++] = found;
     }
-    plumb_map_fini(&seen);
+    plumb_strings_fini(&seen);
     for (size_t i = 0; i < out->count / 2; i++) { /* as they stand in the file again */
         struct result last = out->at[out->count - 1 - i];
         out->at[out->count - 1 - i] = out->at[i];

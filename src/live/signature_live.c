@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/map.h"
+#include "base/strings/strings.h"
 #include "codec/json_fields.h"
 #include "live/clock.h"
 #include "live/merge.h"
@@ -12,8 +12,8 @@
 struct stages { /* the stages found so far */
     struct plumb_signature_stage *at;
     size_t count, cap;
-    struct plumb_map of;   /* hash of the name -> index + 1 */
-    uint64_t *last_serial; /* of each: serial of the call that its `last` is of */
+    struct plumb_strings names; /* number of each: index + 1 */
+    uint64_t *last_serial;      /* of each: serial of the call that its `last` is of */
 };
 
 struct reader {
@@ -70,12 +70,11 @@ static void read_capture(struct reader *r)
 static struct plumb_signature_stage *stage_of(struct reader *r, struct stages *stages,
                                               const char *name)
 {
-    uint64_t hash = plumb_hash_text(name);
-    uint64_t known = plumb_map_get(&stages->of, hash);
+    uint32_t number = plumb_strings_put_key(&stages->names, &name, 1);
     struct plumb_arena *arena = &r->s->arena;
     size_t cap = stages->cap;
-    if (known)
-        return &stages->at[known - 1];
+    if (number > 0 && number <= stages->count)
+        return &stages->at[number - 1];
     struct plumb_signature_stage *at =
         plumb_arena_grow(arena, stages->at, &cap, stages->count + 1, sizeof *at);
     if (!at)
@@ -83,7 +82,7 @@ static struct plumb_signature_stage *stage_of(struct reader *r, struct stages *s
     stages->at = at;
     uint64_t *serials = plumb_arena_grow(arena, stages->last_serial, &stages->cap,
                                          stages->count + 1, sizeof *serials);
-    if (!serials || plumb_map_put(&stages->of, hash, stages->count + 1) < 0) {
+    if (!serials || number == 0) {
         arena->failed = true;
         return NULL;
     }
@@ -151,7 +150,7 @@ static void read_stages(struct reader *r)
     }
     r->s->stages = stages.at;
     r->s->stage_count = stages.count;
-    plumb_map_fini(&stages.of);
+    plumb_strings_fini(&stages.names);
 }
 
 /* ---- Sections of requests -------------------------------------------------------------------- */
@@ -168,7 +167,7 @@ static void read_section(struct reader *r, const struct plumb_live_section *sect
         add(r, &stages, &section->signature[i]);
     *out = (struct plumb_signature_request){id, stages.at, stages.count, section->signatures_lost};
     r->s->request_count++;
-    plumb_map_fini(&stages.of);
+    plumb_strings_fini(&stages.names);
 }
 
 static const struct plumb_live_section *section_at(struct reader *r, uint64_t serial)

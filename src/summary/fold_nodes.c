@@ -1,7 +1,6 @@
 /* fold_nodes.c: the names that fold, and the merge of their nodes and places. No state. */
 #include "summary/fold_nodes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "summary/unit.h"
 #include <plumb/summary.h>
 
-enum { LEAST_BETWEEN = 2, LEAST_AT_END = 4, MOST_NUMBERS = 8, NAME_BYTES = 256 };
+enum { LEAST_BETWEEN = 2, LEAST_AT_END = 4, MOST_NUMBERS = 8 };
 
 struct number { /* digits in a name */
     size_t begin, end;
@@ -64,30 +63,55 @@ static uint64_t hash_row(const char *pipeline, const char *phase, const char *na
     return h ? h : 1;
 }
 
-/* Of the row, with the number left out of its name. */
-static uint64_t hash_without(const char *pipeline, const char *phase, const char *name,
-                             const struct number *number)
+/* `name` with the number left out; to be freed with plumb_buf_fini(). */
+static struct plumb_buf without(const char *name, const struct number *number)
 {
-    char rest[NAME_BYTES];
-    size_t before = number->begin < sizeof rest / 2 ? number->begin : sizeof rest / 2;
-    snprintf(rest, sizeof rest, "%.*s*%s", (int)before, name, name + number->end);
-    return hash_row(pipeline, phase, rest);
+    struct plumb_buf rest = {0};
+    plumb_buf_append(&rest, name, number->begin);
+    plumb_buf_char(&rest, '*');
+    plumb_buf_str(&rest, name + number->end);
+    return rest;
+}
+
+static int count_use(struct plumb_fold_names *names, const char *pipeline, const char *phase,
+                     const char *name, const struct number *number)
+{
+    struct plumb_buf rest = without(name, number);
+    const char *const key[] = {pipeline, phase, rest.data};
+    uint32_t row = rest.failed ? 0 : plumb_strings_put_key(&names->rows, key, 3);
+    plumb_buf_fini(&rest);
+    return row ? plumb_map_put(&names->uses, row, plumb_map_get(&names->uses, row) + 1)
+               : PLUMB_ERR_MEMORY;
+}
+
+static bool folds(const struct plumb_fold_names *names, const char *pipeline, const char *phase,
+                  const char *name, const struct number *number)
+{
+    struct plumb_buf rest = without(name, number);
+    const char *const key[] = {pipeline, phase, rest.data};
+    uint32_t row = rest.failed ? UINT32_MAX : plumb_strings_find_key(&names->rows, key, 3);
+    plumb_buf_fini(&rest);
+    return row != UINT32_MAX &&
+           plumb_map_get(&names->uses, row) >= (number->alone ? LEAST_BETWEEN : LEAST_AT_END);
 }
 
 int plumb_fold_names_add(struct plumb_fold_names *names, const char *pipeline, const char *phase,
                          const char *name)
 {
     struct number numbers[MOST_NUMBERS];
+    const char *const key[] = {pipeline, phase, name};
     size_t n = find_numbers(numbers, name);
-    uint64_t row = hash_row(pipeline, phase, name);
-    int rc = PLUMB_OK;
-    if (n == 0 || plumb_map_get(&names->seen, row))
+    uint32_t row;
+    int rc;
+    if (n == 0)
+        return PLUMB_OK;
+    if (!(row = plumb_strings_put_key(&names->rows, key, 3)))
+        return PLUMB_ERR_MEMORY;
+    if (plumb_map_get(&names->seen, row))
         return PLUMB_OK;
     rc = plumb_map_put(&names->seen, row, 1);
-    for (size_t k = 0; k < n && rc == PLUMB_OK; k++) {
-        uint64_t hash = hash_without(pipeline, phase, name, &numbers[k]);
-        rc = plumb_map_put(&names->uses, hash, plumb_map_get(&names->uses, hash) + 1);
-    }
+    for (size_t k = 0; k < n && rc == PLUMB_OK; k++)
+        rc = count_use(names, pipeline, phase, name, &numbers[k]);
     return rc;
 }
 
@@ -107,6 +131,7 @@ int plumb_fold_names_add_all(struct plumb_fold_names *names, const struct plumb_
 
 void plumb_fold_names_fini(struct plumb_fold_names *names)
 {
+    plumb_strings_fini(&names->rows);
     plumb_map_fini(&names->uses);
     plumb_map_fini(&names->seen);
 }
@@ -121,8 +146,7 @@ const char *plumb_fold_name(const struct plumb_fold_names *names, struct plumb_a
     size_t at = 0;
     bool any = false;
     for (size_t k = 0; k < n; k++) {
-        uint64_t least = numbers[k].alone ? LEAST_BETWEEN : LEAST_AT_END;
-        if (plumb_map_get(&names->uses, hash_without(pipeline, phase, name, &numbers[k])) < least)
+        if (!folds(names, pipeline, phase, name, &numbers[k]))
             continue;
         plumb_buf_append(&out, name + at, numbers[k].begin - at);
         plumb_buf_char(&out, '*');

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/map.h"
+#include "base/strings/strings.h"
 #include "model/timing.h"
 
 /* A table for people of so many rows is folded, unless the options say otherwise. */
@@ -32,8 +33,9 @@ struct plumb_fold {
 /* Which names fold, of one report or of several that are to fold alike. Begins as zeros. The
  * pipeline is "" where it is that of the run itself, which is called as its program. */
 struct plumb_fold_names {
-    struct plumb_map uses; /* hash of a name with one number left out: nodes that have it */
-    struct plumb_map seen; /* hash of a node that was added */
+    struct plumb_strings rows; /* pipeline, phase and name */
+    struct plumb_map uses;     /* of a name with one number left out: nodes that have it */
+    struct plumb_map seen;     /* of a node that was added */
 };
 
 /* Adds a node; one that was added before does not count again. PLUMB_ERR_MEMORY. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hash_alike.h"
 #include "summary/fold_nodes.h"
 #include "timing_fixture.h"
 
@@ -64,6 +65,15 @@ static void numbers_of_layers_fold_and_those_of_operations_do_not(void **state)
     folds_to(glued, 8, "block*.fc1 block*.fc2 ");
     folds_to(heads, 6, "l.*.h.* x[*] ");
     folds_to(others, 9, "conv1d conv2d conv3d conv4d fp16 fp32 fc1 fc2 norm.1 ");
+}
+
+static void names_that_hash_alike_do_not_fold_together(void **state)
+{
+    static const char *const two[] = {ALIKE_A ".0", ALIKE_B ".1"};
+    static const char *const three[] = {ALIKE_A ".0", ALIKE_B ".0", ALIKE_B ".1"};
+    (void)state;
+    folds_to(two, 2, ALIKE_A ".0 " ALIKE_B ".1 ");
+    folds_to(three, 3, ALIKE_A ".0 " ALIKE_B ".* ");
 }
 
 static void figures_add_up_within_a_pipeline_and_phase(void **state)
@@ -166,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_layers_fold_and_those_of_operations_do_not),
+        cmocka_unit_test(names_that_hash_alike_do_not_fold_together),
         cmocka_unit_test(figures_add_up_within_a_pipeline_and_phase),
         cmocka_unit_test(places_fold_below_the_same_parents_only),
         cmocka_unit_test(what_was_folded_is_said_the_largest_first_to_go),

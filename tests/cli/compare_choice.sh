@@ -85,5 +85,11 @@ has out.txt 'first 1 level of the call tree' 'layer.0'
 lacks out.txt attn 'only in'
 expect 'two levels' 1 compare --depth 2 deep.json flat.json
 has out.txt attn
+# Two names with one hash, at two levels.
+make_run alike.json 5 100 1000000 ".tree = [$(place 0 null), $(place 1 0)]" -- \
+    dekpineefjnebbmk:1:20 bkjdaihjfmhmfbla:10:1
+expect 'names that hash alike' 0 compare --depth 1 alike.json alike.json
+has out.txt dekpineefjnebbmk
+lacks out.txt bkjdaihjfmhmfbla
 expect 'no level' 2 compare --depth 0 deep.json flat.json
 finish

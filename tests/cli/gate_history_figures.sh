@@ -172,6 +172,14 @@ has out.txt 'a, items_per_second: figure is 40, was 50 (-20.0 %)' '1 pass, 1 reg
 sed '/^node/d' rate.rules >all.rules
 expect 'the same without a node' 1 gate --history g.db all.rules g2.json
 has out.txt '1 pass, 1 regression'
+# Two benchmarks whose names have one hash.
+google h.json 1 dekpineefjnebbmk=100 bkjdaihjfmhmfbla=200
+jq '.benchmarks |= map(. + {items_per_second: 50})' h.json >h1.json
+"$PLUMB_BIN" history add --db h.db --baseline yes --no-compare h1.json >/dev/null 2>&1 || fail 'cannot add names that hash alike'
+jq '.context.date = "2026-01-03T03:04:05+00:00" | .benchmarks |= map(if .name == "dekpineefjnebbmk" then .items_per_second = 40 else . end)' \
+    h1.json >h2.json
+expect 'names that hash alike' 1 gate --history h.db rate.rules h2.json
+has out.txt 'dekpineefjnebbmk, items_per_second: figure is 40, was 50 (-20.0 %)' '1 pass, 1 regression'
 
 mkdir -p asv/m
 echo '{"time_a": {"unit": "seconds"}}' >asv/benchmarks.json

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "hash_alike.h"
 #include "record_signatures.h"
 
 /* ---- What is recorded ------------------------------------------------------------------------ */
@@ -213,6 +214,29 @@ static void hostile_names_stay_distinct(void **state)
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void stages_whose_names_hash_alike_stay_two(void **state)
+{
+    struct plumb_signature s;
+    (void)state;
+    record_start();
+    {
+        PLUMB_STAGE(stage, ALIKE_A);
+        plumb_stage_input_value(stage, "of", plumb_value_i64(1));
+    }
+    {
+        PLUMB_STAGE(stage, ALIKE_B);
+        plumb_stage_input_value(stage, "of", plumb_value_i64(2));
+    }
+    record_finish_signatures(&s);
+    assert_int_equal(s.stage_count, 2);
+    const struct plumb_signature_stage *a = signature_stage(&s, ALIKE_A);
+    const struct plumb_signature_stage *b = signature_stage(&s, ALIKE_B);
+    assert_int_equal(a->calls, 1);
+    assert_int_equal(signature_value(&a->last.inputs, "of")->is.integer, 1);
+    assert_int_equal(signature_value(&b->last.inputs, "of")->is.integer, 2);
+    plumb_signature_fini(&s);
+}
 
 static void the_last_call_and_every_different_one_are_kept(void **state)
 {
@@ -528,6 +552,7 @@ int main(void)
         cmocka_unit_test_teardown(mappings_of_a_list_belong_to_the_form_and_have_bounds,
                                   record_close),
         cmocka_unit_test_teardown(hostile_names_stay_distinct, record_close),
+        cmocka_unit_test_teardown(stages_whose_names_hash_alike_stay_two, record_close),
         cmocka_unit_test_teardown(the_last_call_and_every_different_one_are_kept, record_close),
         cmocka_unit_test_teardown(calls_that_fail_or_are_abandoned_leave_nothing, record_close),
         cmocka_unit_test_teardown(too_many_different_calls_are_counted_together, record_close),

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/strings/strings.h"
 #include "read/file/csv.h"
 #include "read/file/unpack.h"
 #include "read/ncu/ncu.h"
@@ -67,10 +68,10 @@ struct reader {
     size_t place[COLUMNS];
     struct wide_column *wide;
     size_t wide_count, wide_cap;
-    struct plumb_map kernels;             /* hash of a launch -> place in `out` + 1 */
+    struct plumb_strings launches;        /* those of a long table */
+    struct plumb_map kernels;             /* number of a launch -> place in `out` + 1 */
     unsigned (*ranks)[PLUMB_NCU_METRICS]; /* of the names that the metrics were taken from */
     size_t rank_cap;
-    struct plumb_buf key;
 };
 
 static const char *cell(const struct reader *r, enum column c)
@@ -137,17 +138,15 @@ static bool take_header(struct reader *r)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Texts that tell a launch from every other. The number of the table: reports can be joined. */
-static uint64_t launch_key(struct reader *r)
+/* Returns the number of the row's launch; 0: no memory. Reports can be joined, so the number of the
+ * table is a part of its key. */
+static uint32_t launch_of(struct reader *r)
 {
-    static const enum column parts[] = {PROCESS_ID, ID, KERNEL, BLOCK, GRID, DEVICE};
-    r->key.len = 0;
-    plumb_buf_printf(&r->key, "%llu", (unsigned long long)r->table);
-    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
-        plumb_buf_char(&r->key, '\n');
-        plumb_buf_str(&r->key, cell(r, parts[i]));
-    }
-    return r->key.failed ? 0 : plumb_hash_text(r->key.data);
+    char table[24];
+    const char *const key[] = {table,          cell(r, PROCESS_ID), cell(r, ID),    cell(r, KERNEL),
+                               cell(r, BLOCK), cell(r, GRID),       cell(r, DEVICE)};
+    snprintf(table, sizeof table, "%llu", (unsigned long long)r->table);
+    return plumb_strings_put_key(&r->launches, key, sizeof key / sizeof *key);
 }
 
 static const char *copy(struct reader *r, enum column c)
@@ -204,7 +203,7 @@ static struct plumb_ncu_kernel *kernel_of(struct reader *r)
 {
     if (r->form == WIDE)
         return add_kernel(r);
-    uint64_t key = launch_key(r);
+    uint32_t key = launch_of(r);
     uint64_t at = key ? plumb_map_get(&r->kernels, key) : 0;
     if (at)
         return &r->out->kernels[at - 1];
@@ -364,8 +363,8 @@ int plumb_ncu_parse(struct plumb_ncu *out, const char *text, size_t size, const 
     else
         plumb_ncu_fini(&made);
     plumb_csv_fini(&r.csv);
+    plumb_strings_fini(&r.launches);
     plumb_map_fini(&r.kernels);
-    plumb_buf_fini(&r.key);
     return rc;
 }
 

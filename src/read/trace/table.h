@@ -34,7 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "read/trace/strings.h"
+#include "base/strings/strings.h"
 
 #define PLUMB_TABLE_NONE UINT32_MAX
 #define PLUMB_DROPPED_NAME "plumb.dropped"

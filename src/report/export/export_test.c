@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <zlib.h>
 
+#include "hash_alike.h"
 #include "read/json/scan.h"
 #include "read/trace/chrome.h"
 #include "report/export/rows.h"
@@ -553,8 +554,8 @@ static void stacks_add_up_by_their_own_time(void **state)
                          strlen(strrchr(line, ' ') + 1));
 }
 
-/* Two threads of one name and one without, all met before the main thread; two queues of one name.
- */
+/* Two threads of one name and one without, all met before the main thread; two queues of one name;
+ * two threads whose names hash alike. */
 static int build_rows(void **state)
 {
     plumb_error err;
@@ -572,6 +573,8 @@ static int build_rows(void **state)
                   add_track(7, PLUMB_TRACK_OTHER, "gpu:0", process, 0, 0), 0, 0),
         add_track(10, PLUMB_TRACK_DEVICE, "q",
                   add_track(9, PLUMB_TRACK_OTHER, "gpu:1", process, 0, 0), 0, 0),
+        add_track(11, PLUMB_TRACK_THREAD, ALIKE_A, process, 50, 55),
+        add_track(12, PLUMB_TRACK_THREAD, ALIKE_B, process, 50, 56),
     };
     for (size_t i = 0; i < sizeof tracks / sizeof *tracks; i++)
         span(tracks[i], (int64_t)i, 10 + i, "work");
@@ -581,17 +584,18 @@ static int build_rows(void **state)
 
 static void the_main_thread_comes_first_and_equal_names_are_told_apart(void **state)
 {
-    static const char *const names[] = {"program",   "pool (51)", "pool (52)", "thread 53",
-                                        "thread 54", "q (gpu:0)", "q (gpu:1)"};
+    static const char *const names[] = {"program",   "pool (51)", "pool (52)",
+                                        "thread 53", "thread 54", "q (gpu:0)",
+                                        "q (gpu:1)", ALIKE_A,     ALIKE_B};
     struct plumb_export_rows rows;
     plumb_error err;
     (void)state;
     json_t *all = exported("speedscope"), *profiles = json_object_get(all, "profiles");
     assert_int_equal(number(all, "activeProfileIndex"), 0);
-    assert_int_equal(json_array_size(profiles), 7);
+    assert_int_equal(json_array_size(profiles), 9);
     assert_int_equal(plumb_export_rows_init(&rows, &t, false, &err), PLUMB_OK); /* as OTF2 does */
-    assert_int_equal(rows.count, 7);
-    for (uint32_t i = 0; i < 7; i++) {
+    assert_int_equal(rows.count, 9);
+    for (uint32_t i = 0; i < 9; i++) {
         struct plumb_buf name = {0};
         assert_string_equal(string(json_array_get(profiles, i), "name"), names[i]);
         plumb_export_row_name(&name, &rows, rows.tracks[i]);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/strings/strings.h"
 #include "report/export/tracks.h"
 
 static bool is_row(const struct plumb_table_track *l, bool only_slices)
@@ -30,21 +31,26 @@ static void order(struct plumb_export_rows *rows, bool only_slices)
 /* The first row of a name is marked when the second one is met. */
 static bool mark_shared(struct plumb_export_rows *rows)
 {
-    struct plumb_map first = {0};
+    struct plumb_strings names = {.at = NULL};
+    struct plumb_map first = {0}; /* number of a name: its first row + 1 */
     struct plumb_buf name = {0};
     bool done = true;
     for (uint32_t i = 0; done && i < rows->count; i++) {
         uint32_t track = rows->tracks[i];
         name.len = 0;
         plumb_table_put_track(&name, rows->t, track);
-        uint64_t key = plumb_hash_text(name.data ? name.data : "");
+        const char *text = name.data ? name.data : "";
+        uint64_t key = plumb_strings_put_key(&names, &text, 1);
+        if (key == 0)
+            break;
         uint64_t known = plumb_map_get(&first, key);
         if (known)
             rows->shared[known - 1] = rows->shared[track] = 1;
         else
             done = plumb_map_put(&first, key, (uint64_t)track + 1) >= 0;
     }
-    done &= !name.failed;
+    done &= !name.failed && !names.text.failed;
+    plumb_strings_fini(&names);
     plumb_map_fini(&first);
     plumb_buf_fini(&name);
     return done;

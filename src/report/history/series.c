@@ -6,29 +6,28 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/map.h"
+#include "base/strings/strings.h"
 
-static uint64_t key_of(const plumb_cohort *c, const char *metric)
+/* Returns the place of the series, from 1. */
+static uint32_t place_of(struct plumb_strings *places, const plumb_cohort *c, const char *metric)
 {
-    const char *const keys[] = {c->workload, c->variant,  c->version, c->recipe,
-                                c->hardware, c->software, metric};
-    uint64_t h = 0;
+    const char *keys[] = {c->workload, c->variant,  c->version, c->recipe,
+                          c->hardware, c->software, metric};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        h = h * 0x9e3779b97f4a7c15u + plumb_hash_text(keys[i] ? keys[i] : "");
-    return h ? h : 1;
+        keys[i] = keys[i] ? keys[i] : "";
+    return plumb_strings_put_key(places, keys, sizeof keys / sizeof *keys);
 }
 
 /* The series of the key, which is made if it is not there. */
-static struct plumb_series *series_of(struct plumb_series_list *l, struct plumb_map *places,
+static struct plumb_series *series_of(struct plumb_series_list *l, struct plumb_strings *places,
                                       const plumb_cohort *c, const plumb_metric *m)
 {
-    uint64_t key = key_of(c, m->name);
-    uint64_t place = plumb_map_get(places, key);
-    if (place)
+    uint32_t place = place_of(places, c, m->name);
+    if (place > 0 && place <= l->count)
         return &l->series[place - 1];
     struct plumb_series *all =
         plumb_arena_grow(&l->arena, l->series, &l->cap, l->count + 1, sizeof *all);
-    if (!all || plumb_map_put(places, key, l->count + 1) < 0) {
+    if (!all || place == 0) {
         l->arena.failed = true;
         return NULL;
     }
@@ -64,7 +63,7 @@ static int find_levels(struct plumb_series *s, plumb_error *err)
 int plumb_series_collect(struct plumb_series_list *out, const struct plumb_result_item *items,
                          size_t n, const char *metric, plumb_error *err)
 {
-    struct plumb_map places = {NULL, 0, 0};
+    struct plumb_strings places = {.at = NULL};
     int rc = PLUMB_OK;
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < n; i++)
@@ -76,7 +75,7 @@ int plumb_series_collect(struct plumb_series_list *out, const struct plumb_resul
             if (s)
                 add_point(out, s, &items[i].r, m->value);
         }
-    plumb_map_fini(&places);
+    plumb_strings_fini(&places);
     for (size_t i = 0; i < out->count && rc == PLUMB_OK && !out->arena.failed; i++)
         rc = find_levels(&out->series[i], err);
     if (rc == PLUMB_OK && out->arena.failed)

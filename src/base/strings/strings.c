@@ -1,6 +1,6 @@
 /* strings.c: see strings.h. Open addressing at a load of at most one half; the hash takes eight
  * bytes at a step, because names of kernels are long. */
-#include "read/trace/strings.h"
+#include "base/strings/strings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +147,38 @@ uint32_t plumb_strings_find(const struct plumb_strings *s, const char *text)
         return *text ? UINT32_MAX : 0;
     uint32_t slot = slot_of(s, text, strlen(text));
     return s->slots[slot] ? s->slots[slot] - 1 : UINT32_MAX;
+}
+
+/* Each with its length before it, so that no text runs into the next. */
+static void put_texts(struct plumb_buf *out, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(texts[i]);
+        plumb_buf_printf(out, "%zu:", length);
+        plumb_buf_append(out, texts[i], length);
+    }
+}
+
+uint32_t plumb_strings_put_key(struct plumb_strings *s, const char *const *texts, size_t n)
+{
+    struct plumb_buf key = {0};
+    uint32_t id = 0;
+    put_texts(&key, texts, n);
+    if (key.failed)
+        s->text.failed = true;
+    else
+        id = plumb_strings_put(s, key.data, key.len);
+    plumb_buf_fini(&key);
+    return id;
+}
+
+uint32_t plumb_strings_find_key(const struct plumb_strings *s, const char *const *texts, size_t n)
+{
+    struct plumb_buf key = {0};
+    put_texts(&key, texts, n);
+    uint32_t id = key.failed ? UINT32_MAX : plumb_strings_find(s, key.data);
+    plumb_buf_fini(&key);
+    return id;
 }
 
 void plumb_strings_fini(struct plumb_strings *s)

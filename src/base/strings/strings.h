@@ -1,7 +1,7 @@
 /* strings.h: texts that are stored once and named by number. Number 0 is "". One thread at a time
  * while texts are added; any number of threads read. */
-#ifndef PLUMB_READ_TRACE_STRINGS_H
-#define PLUMB_READ_TRACE_STRINGS_H
+#ifndef PLUMB_BASE_STRINGS_STRINGS_H
+#define PLUMB_BASE_STRINGS_STRINGS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +24,10 @@ uint32_t plumb_strings_put(struct plumb_strings *s, const void *text, size_t n);
 uint32_t plumb_strings_put_escaped(struct plumb_strings *s, const void *text, size_t n);
 /* The number of a text, or UINT32_MAX: it is not among them. */
 uint32_t plumb_strings_find(const struct plumb_strings *s, const char *text);
+/* The same for a key of `n` texts, 1 or more: two keys are one where each of their texts is equal.
+ * Never 0 but out of memory. A table holds either texts or keys. */
+uint32_t plumb_strings_put_key(struct plumb_strings *s, const char *const *texts, size_t n);
+uint32_t plumb_strings_find_key(const struct plumb_strings *s, const char *const *texts, size_t n);
 /* Lives until the next text is added. */
 static inline const char *plumb_strings_get(const struct plumb_strings *s, uint32_t id)
 {
