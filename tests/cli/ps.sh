@@ -77,6 +77,26 @@ if [ "$PLUMB_BUILD_KIND" = plain ]; then
     limited=$!
     wait_for grep -q 'PLUMB_CONTROL does nothing.*ulimit -v' limited.err
 fi
+# So does one whose limit of descriptors is too low, wherever that strikes.
+few=''
+if [ "$PLUMB_BUILD_KIND" = plain ]; then
+    for n in 4 5; do
+        (
+            exec 3<&- 4<&- 5<&-
+            ulimit -n $n && PLUMB_CONTROL=1 exec ./host
+        ) 2>few-$n.err &
+        few="$few $!"
+        wait_for grep -q 'ulimit -n.*cannot be controlled' few-$n.err
+    done
+    # Fewer than the connections that plumb would take are enough.
+    (ulimit -n 12 && PLUMB_CONTROL=1 exec ./host) &
+    twelve=$!
+    few="$few $twelve"
+    twelve_answers() {
+        "$PLUMB_BIN" ps | awk -v pid="$twelve" '$1 == pid && !/no answer/ { found = 1 } END { exit !found }'
+    }
+    wait_for twelve_answers
+fi
 
 : >end
 wait "$idle" "$busy"
@@ -84,6 +104,12 @@ if [ "$PLUMB_BUILD_KIND" = plain ]; then
     wait "$limited" || fail 'the status of the limited process'
     [ "$(wc -l <limited.err)" = 1 ] || fail "the limited process said: $(cat limited.err)"
 fi
+for pid in $few; do
+    wait "$pid" || fail 'the status of a process with few descriptors'
+done
+for text in few-*.err; do
+    [ -z "$few" ] || [ "$(wc -l <"$text")" = 1 ] || fail "$text: $(cat "$text")"
+done
 expect 'none' 0 "$PLUMB_BIN" ps
 if [ -s out.txt ]; then
     [ "$(ours | wc -l)" = 1 ] || fail "ended: $(cat out.txt)"

@@ -66,15 +66,21 @@ static bool is_left_over(void)
     return fd < 0 && errno != EAGAIN;
 }
 
+/* The helper has a table of descriptors of its own, under the limit of the process. */
+static const char *reason(int code)
+{
+    return code == EMFILE ? "too many open files: raise the limit (ulimit -n) to 16"
+                          : strerror(code);
+}
+
 static int listen_in_folder(plumb_error *err)
 {
     int fd = plumb_control_listen(control.folder, control.name, WAITING);
     if (fd < 0 && errno == EADDRINUSE && is_left_over() &&
         unlinkat(control.folder, control.name, 0) == 0)
         fd = plumb_control_listen(control.folder, control.name, WAITING);
-    return fd < 0
-               ? plumb_fail(err, PLUMB_ERR_IO, "cannot make a control socket: %s", strerror(errno))
-               : fd;
+    return fd < 0 ? plumb_fail(err, PLUMB_ERR_IO, "cannot make a control socket: %s", reason(errno))
+                  : fd;
 }
 
 /* Makes the socket in the first folder that can have it. Returns its descriptor. */
@@ -98,10 +104,13 @@ static int make_socket(plumb_error *err)
 static int start_listening(plumb_error *err)
 {
     struct stat st;
-    uint64_t start = plumb_process_start(plumb_rt.pid);
+    uint64_t start;
     int fd, code;
+    errno = 0;
+    start = plumb_process_start(plumb_rt.pid);
     if (!start)
-        return plumb_fail(err, PLUMB_ERR_IO, "/proc does not have this process");
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot read /proc/%u/stat: %s", plumb_rt.pid,
+                          errno ? reason(errno) : "it describes no process");
     plumb_control_name(control.name, plumb_rt.pid, start);
     fd = make_socket(err);
     if (fd < 0)
@@ -117,7 +126,7 @@ static int start_listening(plumb_error *err)
     unlinkat(control.folder, control.name, 0);
     close(control.folder);
     return plumb_fail(err, PLUMB_ERR_STATE, "cannot start the thread of the control socket: %s",
-                      strerror(code));
+                      reason(code));
 }
 
 /* Under life_lock, which a fork waits for: a child that is forked while a thread is started would

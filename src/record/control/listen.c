@@ -32,6 +32,7 @@ enum {
     PART = 4,           /* one part in so many of a processor, and ... */
     SAVED_MS = 500,     /* ... as much of it may be used at once */
     PACE_MS = 10,       /* pause when that is used up */
+    LOOK_MS = 100,      /* between two looks where no wait is possible */
     PAUSE_NS = 1000000
 };
 
@@ -271,11 +272,26 @@ static void attend(struct connection *c, short events, uint64_t now)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-/* The system call itself: the function of libc is a cancellation point. */
+/* The system call itself: the function of libc is a cancellation point. It refuses more entries than
+ * the process may have descriptors, those without a descriptor included, so these are left out. A
+ * program that lowers its limit further is looked after every LOOK_MS. */
 static void wait_for(struct pollfd *fds, unsigned n, uint64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    syscall(SYS_ppoll, fds, n, ns == UINT64_MAX ? NULL : &t, NULL, 0);
+    struct pollfd used[2 + CONNECTIONS];
+    unsigned from[2 + CONNECTIONS], k = 0;
+    bool refused;
+    for (unsigned i = 0; i < n; i++)
+        if (fds[i].fd >= 0) {
+            from[k] = i;
+            used[k++] = fds[i];
+        }
+    refused =
+        syscall(SYS_ppoll, used, k, ns == UINT64_MAX ? NULL : &t, NULL, 0) < 0 && errno == EINVAL;
+    if (refused)
+        plumb_nap(ns < LOOK_MS * UINT64_C(1000000) ? ns : LOOK_MS * UINT64_C(1000000));
+    for (unsigned i = 0; i < k; i++)
+        fds[from[i]].revents = refused ? used[i].events : used[i].revents;
 }
 
 static uint64_t thread_ns(void)
