@@ -64,6 +64,9 @@ attach() {
 records() {
     "$PLUMB_BIN" ps | awk -v pid="$1" -v how="$2" '$1 == pid && $2 ~ how { found = 1 } END { exit !found }'
 }
+traces() {
+    "$PLUMB_BIN" ps --format json | jq -e --argjson pid "$1" '.[] | select(.pid == $pid) | .tracing'
+}
 listed() {
     "$PLUMB_BIN" ps | awk -v pid="$1" '$1 == pid { found = 1 } END { exit !found }'
 }
@@ -206,7 +209,7 @@ busy=$!
 wait_for records "$busy" yes
 "$PLUMB_BIN" attach "$busy" --trace -o until_end >until.out 2>until.err &
 long=$!
-sleep 0.3
+wait_for traces "$busy"
 touch end
 wait "$busy"
 wait $long
