@@ -35,6 +35,11 @@ lacks out.txt 'REGRESSION: encode'
 google fast.json 4 decode=900 encode=4000
 expect 'faster' 0 history_of add --dry-run fast.json
 [ "$(records)" = 6 ] || fail 'a dry run was stored'
+for time in 0 -900 NaN; do
+    sed "s/\"\(real\|cpu\)_time\": *[0-9.]*/\"\1_time\": $time/" same.json >wrong.json
+    expect "a time of $time is not faster" 3 history_of add --dry-run wrong.json
+    has err.txt "benchmark 'decode' failed, or has no time above 0"
+done
 google other.json 5 decode=1000
 expect 'another recipe' 3 history_of add --recipe "$(printf '%064d' 0)" other.json
 has out.txt 'RECIPE_MISMATCH: decode: the recipe differs'

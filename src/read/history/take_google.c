@@ -146,16 +146,24 @@ static double ns_of(const char *unit)
     return unit ? NAN : 1; /* files from before there were units */
 }
 
+/* No measured time is 0 or below: a clock that went backwards is not a program that became faster. */
+static double time_of(json entries, size_t first, const char *field, double unit_ns,
+                      plumb_error *err)
+{
+    double ns = figure_of(entries, first, field, err) * unit_ns;
+    return isfinite(ns) && ns > 0 ? ns : NAN;
+}
+
 static void take_metrics(struct plumb_taking *t, struct plumb_result_item *item, json root,
                          json entries, size_t first, plumb_error *err)
 {
     json entry = plumb_json_at(entries, first), own = plumb_json_get(root, "plumb");
     json peak = plumb_json_get(own, "peak_bytes");
     double unit_ns = ns_of(text_at(entry, "time_unit"));
-    double real = figure_of(entries, first, "real_time", err) * unit_ns;
-    double cpu = figure_of(entries, first, "cpu_time", err) * unit_ns;
+    double real = time_of(entries, first, "real_time", unit_ns, err);
+    double cpu = time_of(entries, first, "cpu_time", unit_ns, err);
     plumb_result_metric(t->list, item, "real_time", "ns", real);
-    if (!own && !isnan(cpu)) /* plumb bench does not measure it */
+    if (!own && !isnan(cpu) && !isnan(real)) /* plumb bench does not measure it */
         plumb_result_metric(t->list, item, "cpu_time", "ns", cpu);
     if (plumb_json_is_number(peak))
         plumb_result_metric(t->list, item, "peak_memory", "bytes", plumb_json_as_real(peak));
@@ -247,8 +255,9 @@ int plumb_take_google(struct plumb_taking *t, const struct plumb_json_value *roo
         take_metrics(t, item, root, entries, i, &why);
         take_identity(t, item, root, entry);
         if (!item->r.success)
-            plumb_buf_printf(&t->list->remarks, "'%s': benchmark '%s' has no time: it failed\n",
-                             t->path, name);
+            plumb_buf_printf(&t->list->remarks,
+                             "'%s': benchmark '%s' failed, or has no time above 0\n", t->path,
+                             name);
     }
     if (why.code < 0)
         return plumb_fail(err, why.code, "%s", why.message);
