@@ -116,6 +116,13 @@ jq -e '.context.host_name == "h1" and .plumb.ab.in_turn and ([.benchmarks[] | se
 expect 'a gate on the samples' 0 "$PLUMB_BIN" gate loose.rules res/cpu-h1.json
 has out.txt 'wall_clock'
 
+printf '[size]\nmetric = time\nnode = n:2/f32\nlimit = <= old * 1000\n' >size.rules
+expect 'files of a sweep' 0 ab --rounds 6 --out sizes --host h1 --sweep n=1,2 --types f32,f64 --rule size.rules -- \
+    ./spin 1 {n} {type} ::: ./spin 1 {n} {type}
+expect 'a gate on one size' 0 "$PLUMB_BIN" gate size.rules sizes/ab-h1.json --format json
+jq -e '.checks | length == 1 and .[0].node == "n:2/f32" and .[0].statistics.new_samples == 6' out.txt >/dev/null ||
+    fail "$name: $(cat out.txt)"
+
 # ---- Sweeps --------------------------------------------------------------------------------------
 cat >cross.rules <<'END'
 [crossover]

@@ -143,9 +143,17 @@ static void take_pytest(struct taking *k, json entry, json stats)
 
 /* ---- plumb ----------------------------------------------------------------------------------- */
 
+/* "n:256/f32" of "A/n:256/f32": the size and type of a sample. */
+static const char *pair_of(json entry)
+{
+    const char *name = text_of(entry, "run_name"), *slash = name ? strchr(name, '/') : NULL;
+    return slash ? slash + 1 : NULL;
+}
+
 /* A sample of plumb ab: `side` "A" or "B", `metric`, and `node`, which is empty for a whole
- * command. Samples that were measured in turn stand in the order of their rounds. */
-static void take_pair(struct taking *k, json entry, json own, bool in_turn)
+ * command. Of several sizes or types each is a node, with the metric 'time', as when they were
+ * measured. Samples that were measured in turn stand in the order of their rounds. */
+static void take_pair(struct taking *k, json entry, json own, bool in_turn, bool several)
 {
     const char *side = text_of(own, "side"), *metric = text_of(own, "metric");
     const char *node = text_of(own, "node");
@@ -153,6 +161,10 @@ static void take_pair(struct taking *k, json entry, json own, bool in_turn)
     struct plumb_gate_value *v;
     if (!side || !m || m->quantity != PLUMB_GATE_TIME || is_aggregate(entry))
         return;
+    if (several) {
+        node = pair_of(entry);
+        m = plumb_gate_metric_find("time");
+    }
     v = value_of(k, strcmp(side, "A") == 0 ? PLUMB_GATE_SIDE_OLD : PLUMB_GATE_SIDE_NEW, m->name,
                  node ? node : "");
     if (!v)
@@ -180,12 +192,13 @@ static void take_benchmarks(struct taking *k, json root)
     json list = plumb_json_get(root, "benchmarks"), own = plumb_json_get(root, "plumb");
     json pair = plumb_json_get(own, "ab");
     bool in_turn = plumb_json_is(plumb_json_get(pair, "in_turn"), PLUMB_JSON_IS_TRUE);
+    bool several = plumb_json_whole(plumb_json_get(pair, "pairs")) > 1;
     const char *host = text_of(plumb_json_get(root, "context"), "host_name");
     k->machine = copy(k, host);
     for (size_t i = 0; i < plumb_json_count(list); i++) {
         json entry = plumb_json_at(list, i), stats = plumb_json_get(entry, "stats");
         if (pair)
-            take_pair(k, entry, plumb_json_get(entry, "plumb"), in_turn);
+            take_pair(k, entry, plumb_json_get(entry, "plumb"), in_turn, several);
         else if (plumb_json_is(stats, PLUMB_JSON_IS_OBJECT))
             take_pytest(k, entry, stats);
         else
