@@ -109,7 +109,7 @@ static double floor_of(const struct plumb_gate_metric *m, double known)
 static void append(struct plumb_result_list *list, struct plumb_result_item *item,
                    const struct figure *f)
 {
-    static const char *const units[] = {"ms", "bytes", "count", ""};
+    static const char *const units[] = {"ms", "bytes", "count", "count", ""};
     plumb_metric *m =
         plumb_result_append(list, item, f->name, units[f->metric->quantity], f->value);
     if (!m)

@@ -4,6 +4,7 @@
  * The results are read once more, as the history reads them: their identity decides which records
  * they are compared with. A baseline is looked up for each rule and each place that it selects, and
  * is a value for that rule alone. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,7 @@ static double factor_of(const struct plumb_gate_metric *metric, const char *unit
                : strcmp(unit, "MB") == 0 || strcmp(unit, "MiB") == 0 ? 1048576
                                                                      : 0;
     case PLUMB_GATE_COUNT:
+    case PLUMB_GATE_SIGNED:
         return strcmp(unit, "count") == 0;
     default:
         return 1;
@@ -197,7 +199,7 @@ static void put_baseline(struct finding *f, const struct plumb_gate_key *key,
                          const plumb_baseline *b, bool zero)
 {
     const struct plumb_gate_metric *metric = f->rule->metric;
-    double factor = b->count > 0 ? factor_of(metric, b->unit) : 1;
+    double factor = b->count > 0 ? factor_of(metric, b->unit) : 1, median;
     struct plumb_gate_value *v =
         plumb_gate_put(f->g, &f->g->side[PLUMB_GATE_SIDE_HISTORY].sources[f->source], metric->name);
     if (!v)
@@ -213,7 +215,13 @@ static void put_baseline(struct finding *f, const struct plumb_gate_key *key,
     v->wrong = factor > 0 ? obstacle(b) : "the history has a figure of this name in another unit";
     if (v->wrong)
         return;
-    v->exact = (int64_t)(b->median * factor + 0.5);
+    median = floor(b->median * factor + 0.5); /* of two middle ones, the number between them */
+    if (plumb_gate_is_whole(metric) && fabs(median) > 0x1p53)
+        v->wrong = "the history keeps numbers of up to 2^53 exactly, and its value is beyond";
+    else if (plumb_gate_is_whole(metric))
+        v->exact = (int64_t)median;
+    if (v->wrong)
+        return;
     for (uint32_t i = 0; i < b->count; i++)
         plumb_gate_sample(f->g, v, b->values[i] * factor);
 }

@@ -112,10 +112,24 @@ jq '.benchmarks[4].real_time = null' a.json >null.json
 expect 'a value that is not a number' 3 gate time.rules null.json --old a.json
 sed '0,/10.1/s/10.1/NaN/' a.json >nan.json
 expect 'NaN' 3 gate time.rules nan.json --old a.json
-has out.txt 'a sample is not a time above 0'
+has out.txt 'a sample is not a number above 0'
 jq '.benchmarks[0] += {error_occurred: true, error_message: "out of memory"}' b.json >failed.json
 expect 'a benchmark that failed' 3 gate time.rules failed.json --old a.json
 has out.txt 'the benchmark failed: out of memory'
+counts() {
+    printf '{"format": "plumb-counts", "schema": 1, "counts": [{"node": "x", "step": null, "kind": "%s", "value": %s}]}\n' "$2" "$3" >"$1"
+}
+counts most.json user 9223372036854775807
+printf '[a]\nmetric = user\nnode = x\nlimit = == 9223372036854775807, >= old\n' >most.rules
+for format in text csv json; do
+    expect "the largest count as $format" 0 gate most.rules most.json --old most.json --format $format
+    [ "$(grep -o 922337203685477580. out.txt | sort | uniq -c | awk '{print $1, $2}')" = '3 9223372036854775807' ] || fail "$name: $(cat out.txt)"
+done
+counts small.json copy_bytes 12345678
+counts large.json copy_bytes 12345679
+printf '[a]\nmetric = copy_bytes\nnode = x\nlimit = == old\n' >bytes.rules
+expect 'one byte more' 1 gate bytes.rules large.json --old small.json
+has out.txt 'copy_bytes is 12.345679 MB, was 12.345678 MB'
 printf '{"context": {}, "benchmarks": []}' >empty.json
 expect 'a file without values' 2 gate time.rules empty.json --old a.json
 has err.txt "'empty.json' has no values"

@@ -11,6 +11,7 @@ gate() {
     "$PLUMB_BIN" gate "$@"
 }
 cat >host.c <<'END'
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ int main(void)
     for (int i = 0; i < 10; i++) {
         PLUMB_SPAN("layer");
         plumb_dispatch("gemm");
+        plumb_counter_add("balance", -1);
+        plumb_counter_add("cycles", strcmp(extra, "many") == 0 ? INT64_C(1) << 50 : 3);
         plumb_dispatch(strcmp(extra, "rename") == 0 ? "new" : "relu");
     }
     if (strcmp(extra, "dispatch") == 0)
@@ -81,17 +84,24 @@ metric = runs
 node = layer
 old = history
 limit = == old
+
+[a counter below 0]
+metric = user
+node = layer
+name = balance
+old = history
+limit = == old
 END
 record new
 expect 'nothing to compare with' 3 gate run.rules new
-has out.txt '7 inconclusive' 'CALIBRATION_NEEDED'
+has out.txt '8 inconclusive' 'CALIBRATION_NEEDED'
 for i in 1 2 3; do
     record day
     "$PLUMB_BIN" history add --baseline yes --no-compare day >/dev/null 2>&1 || fail "cannot add run $i"
 done
 record new
 expect 'as before' 0 gate run.rules new --format json
-jq -e '[.checks[] | [.old, .new]][:5] == [[20, 20], [20, 20], [10, 10], [0, 0], [2955000000, 2955000000]]' out.txt >/dev/null ||
+jq -e '[.checks[] | [.old, .new]][:5] == [[20, 20], [20, 20], [10, 10], [0, 0], [2955000000, 2955000000]] and .checks[7].old == -10' out.txt >/dev/null ||
     fail "$name: $(jq -c '[.checks[] | [.old, .new]]' out.txt)"
 record new dispatch
 expect 'one dispatch more' 1 gate run.rules new
@@ -109,6 +119,20 @@ record new
 expect 'the results of a record have their figures' 0 "$PLUMB_BIN" history show 1 --format json
 jq -e '[.metrics[] | select(.name == "dispatches gemm of layer") | .value, .gated] == [10, false]' out.txt >/dev/null ||
     fail "$name: $(cat out.txt)"
+
+# A record has floating-point numbers.
+cat >cycles.rules <<'END'
+[cycles]
+metric = user
+name = cycles
+old = history
+limit = == old
+END
+record day many
+"$PLUMB_BIN" history add --db many.db --baseline yes --no-compare day >/dev/null 2>&1 || fail 'cannot add many cycles'
+record new many
+expect 'a count beyond 2^53' 3 gate --history many.db cycles.rules new
+has out.txt 'the history keeps numbers of up to 2^53 exactly'
 
 # ---- What a rule cannot have ---------------------------------------------------------------------
 printf '[a]\nmetric = dispatches\nnode = layer\nstep = 3\nold = history\nlimit = <= old\n' >wrong.rules

@@ -139,6 +139,7 @@ static void check_source(struct work *w, const struct plumb_gate_source *source,
         return;
     c->has_new = true;
     c->new_value = (double)sum.value;
+    c->new_whole = sum.value;
     c->source = source->path;
     if (w->rule->per_call)
         c->detail =
@@ -158,6 +159,7 @@ static int check_whole(struct work *w)
     if (old.count > 0) {
         c->has_old = true;
         c->old_value = (double)old.high;
+        c->old_whole = old.high;
     }
     c->verdict = PLUMB_GATE_PASS;
     for (size_t i = 0; i < w->g->side[PLUMB_GATE_SIDE_NEW].count; i++)
@@ -165,7 +167,7 @@ static int check_whole(struct work *w)
     if (!c->has_new && c->verdict == PLUMB_GATE_PASS)
         unknown(w, "there is no new value");
     if (c->has_old && c->has_new && c->old_value != 0)
-        c->change = c->new_value / c->old_value - 1;
+        c->change = (c->new_value - c->old_value) / fabs(c->old_value);
     return PLUMB_OK;
 }
 
@@ -266,11 +268,6 @@ static int check_times(struct work *w)
     return rc;
 }
 
-static bool is_sampled(const struct plumb_gate_rule *rule)
-{
-    return rule->metric->quantity == PLUMB_GATE_TIME || rule->metric->quantity == PLUMB_GATE_SIZE;
-}
-
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 static const char *machine_of(const struct plumb_gate_case *g)
@@ -313,12 +310,12 @@ static int check_key(struct work *w)
         c->limit = builtin_limit(w->rule);
         if (!c->limit)
             return unknown(w, before);
-        int rc = is_sampled(w->rule) ? check_times(w) : check_whole(w);
+        int rc = plumb_gate_is_whole(w->rule->metric) ? check_whole(w) : check_times(w);
         if (!c->detail)
             c->detail = "no limit of the rule is meant for this machine: the built-in one holds";
         return rc;
     }
-    return is_sampled(w->rule) ? check_times(w) : check_whole(w);
+    return plumb_gate_is_whole(w->rule->metric) ? check_whole(w) : check_times(w);
 }
 
 /* Nothing matches: says what there is, because a misspelt node would otherwise be hard to see. */

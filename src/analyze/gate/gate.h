@@ -70,6 +70,7 @@ struct plumb_gate_check {
     enum plumb_gate_verdict verdict;
     bool has_old, has_new, timed; /* `timed`: `judged` holds */
     double old_value, new_value;  /* ns, bytes or a number */
+    int64_t old_whole, new_whole; /* the same of bytes and counts, exactly */
     double change;                /* part of the old value by which it grew; NaN: none */
     struct plumb_gate_judgement judged;
     const char *detail; /* one line: why it is not a pass, or what limits it; NULL */

@@ -93,6 +93,62 @@ static void large_counts_are_compared_to_the_last_unit(void **state)
     end(&f);
 }
 
+static enum plumb_gate_verdict verdict_of(const char *metric, const char *limit, int64_t old,
+                                          int64_t fresh)
+{
+    char rules[200];
+    struct fixture f;
+    enum plumb_gate_verdict verdict;
+    snprintf(rules, sizeof rules, "[a]\nmetric=%s\nnode=x\nlimit=%s\n", metric, limit);
+    start(&f, rules);
+    put(&f, result(&f, PLUMB_GATE_SIDE_OLD), metric, "x", old);
+    put(&f, result(&f, PLUMB_GATE_SIDE_NEW), metric, "x", fresh);
+    verdict = evaluate(&f, 1)->verdict;
+    assert_int_equal(f.gate.checks[0].new_whole, fresh);
+    end(&f);
+    return verdict;
+}
+
+/* In floating point 1.15 * 100 is less than 115, and 2.3 * 1000 is not 2300 everywhere. */
+static void a_share_of_a_count_is_not_rounded(void **state)
+{
+    (void)state;
+    for (int64_t percent = 1; percent < 100; percent++)
+        for (int64_t old = 100; old <= 3000; old += 100) {
+            char limit[60];
+            int64_t most = old + old / 100 * percent;
+            snprintf(limit, sizeof limit, "<= old + %d %%", (int)percent);
+            assert_int_equal(verdict_of("copies", limit, old, most), PLUMB_GATE_PASS);
+            assert_int_equal(verdict_of("copies", limit, old, most + 1), PLUMB_GATE_REGRESSION);
+            snprintf(limit, sizeof limit, "< old * 1.%02d", (int)percent);
+            assert_int_equal(verdict_of("copies", limit, old, most), PLUMB_GATE_REGRESSION);
+            assert_int_equal(verdict_of("copies", limit, old, most - 1), PLUMB_GATE_PASS);
+        }
+    for (int tenths = 1; tenths < 100; tenths++) {
+        char limit[60];
+        snprintf(limit, sizeof limit, "== %d.%d kB", tenths / 10, tenths % 10);
+        assert_int_equal(verdict_of("copy_bytes", limit, 0, INT64_C(100) * tenths),
+                         PLUMB_GATE_PASS);
+    }
+    assert_int_equal(verdict_of("copies", "<= old + 0.0000000001 %", INT64_MAX - 9, INT64_MAX),
+                     PLUMB_GATE_PASS);
+}
+
+/* A counter of the program may be below 0: a limit names such a number, and a percentage is one of
+ * the size of the old value. */
+static void a_count_below_0_has_limits_too(void **state)
+{
+    (void)state;
+    assert_int_equal(verdict_of("user", ">= -3, < 0", 0, -3), PLUMB_GATE_PASS);
+    assert_int_equal(verdict_of("user", ">= -3", 0, -4), PLUMB_GATE_REGRESSION);
+    assert_int_equal(verdict_of("user", "== -9223372036854775807", 0, -INT64_MAX), PLUMB_GATE_PASS);
+    assert_int_equal(verdict_of("user", "<= old + 5 %", -100, -100), PLUMB_GATE_PASS);
+    assert_int_equal(verdict_of("user", "<= old + 5 %", -100, -95), PLUMB_GATE_PASS);
+    assert_int_equal(verdict_of("user", "<= old + 5 %", -100, -94), PLUMB_GATE_REGRESSION);
+    assert_int_equal(verdict_of("user", ">= old - 5 %", -100, -105), PLUMB_GATE_PASS);
+    assert_int_equal(verdict_of("user", ">= old - 5 %", -100, -106), PLUMB_GATE_REGRESSION);
+}
+
 static void a_growing_buffer_fails_with_the_name_of_its_stage(void **state)
 {
     struct fixture f;
@@ -292,6 +348,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_extra_dispatch_is_a_regression_that_names_its_node),
         cmocka_unit_test(large_counts_are_compared_to_the_last_unit),
+        cmocka_unit_test(a_share_of_a_count_is_not_rounded),
+        cmocka_unit_test(a_count_below_0_has_limits_too),
         cmocka_unit_test(a_growing_buffer_fails_with_the_name_of_its_stage),
         cmocka_unit_test(a_node_without_a_row_has_0_where_its_kind_was_counted),
         cmocka_unit_test(a_count_of_the_run_is_that_of_all_nodes),

@@ -289,7 +289,7 @@ int plumb_gate_judge(struct plumb_gate_judgement *out, const double *old, size_t
     if (n_new == 0 || (!fixed && n_old == 0))
         j.why = "there are no samples";
     else if (!usable(memory, n_old + n_new))
-        j.why = "a sample is not a time above 0";
+        j.why = "a sample is not a number above 0";
     else if (fixed)
         rc = judge_fixed(&j, memory, n_new, bound, err);
     else {
@@ -328,7 +328,7 @@ int plumb_gate_judge_baseline(struct plumb_gate_judgement *out, const double *re
     if (!scratch)
         return no_memory(err);
     if (n_records == 0 || n_new == 0 || !usable(records, n_records) || !usable(fresh, n_new)) {
-        j.why = n_records && n_new ? "a sample is not a time above 0" : "there are no samples";
+        j.why = n_records && n_new ? "a sample is not a number above 0" : "there are no samples";
         goto out;
     }
     j.old_median = median_of(scratch, records, n_records);

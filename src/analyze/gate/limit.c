@@ -3,7 +3,8 @@
  *     limit  = "none" | bound [ "," bound ]
  *     bound  = op ( amount | "old" [ "*" number | ("+" | "-") amount ] )
  *     op     = "==" | "!=" | "<=" | "<" | ">=" | ">"
- *     amount = number [ unit ]            of times and bytes a unit is required
+ *     amount = number [ unit ]            of times and bytes a unit is required; of counts that may
+ *                                         be below 0, a fixed one may have a "-"
  *     unit   = "ns" | "us" | "ms" | "s" | "B" | "kB" ... "GB" | "KiB" ... "GiB" | "%"
  *
  * "%" and "*" only after "old". Numbers are decimal; "1e6" and "0x10" are refused, because a slip
@@ -20,49 +21,78 @@ static const char *skip(const char *p)
     return p + strspn(p, " \t");
 }
 
+/* An amount: `times` / `parts` exactly, unless it has too many digits (`parts` is 0). */
+struct amount {
+    double value;
+    int64_t times, parts;
+    bool percent;
+};
+
+static void add_digit(struct amount *a, char digit)
+{
+    if (a->parts > 0 && (__builtin_mul_overflow(a->times, 10, &a->times) ||
+                         __builtin_add_overflow(a->times, digit - '0', &a->times)))
+        a->parts = 0;
+}
+
 /* Reads digits with at most one point, without the locale. Returns what follows, NULL: no number.
  * */
-static const char *read_number(double *out, bool *whole, int64_t *exact, const char *p)
+static const char *read_number(struct amount *a, const char *p)
 {
     size_t digits = strspn(p, "0123456789");
-    double value = 0, place = 1;
-    int64_t integer = 0;
-    *whole = digits > 0;
+    *a = (struct amount){.parts = 1};
     for (size_t i = 0; i < digits; i++) {
-        value = value * 10 + (p[i] - '0');
-        if (*whole && (__builtin_mul_overflow(integer, 10, &integer) ||
-                       __builtin_add_overflow(integer, p[i] - '0', &integer)))
-            *whole = false;
+        a->value = a->value * 10 + (p[i] - '0');
+        add_digit(a, p[i]);
     }
     p += digits;
     if (*p == '.') {
         size_t after = strspn(++p, "0123456789");
-        double tenths = 0;
-        for (size_t i = 0; i < after; i++, place *= 10)
+        double tenths = 0, place = 1;
+        for (size_t i = 0; i < after; i++, place *= 10) {
             tenths = tenths * 10 + (p[i] - '0');
-        value += tenths / place;
+            add_digit(a, p[i]);
+            if (__builtin_mul_overflow(a->parts, 10, &a->parts))
+                a->parts = 0;
+        }
+        a->value += tenths / place;
         digits += after;
-        *whole &= after == 0;
         p += after;
     }
-    *out = value;
-    *exact = integer;
-    return digits > 0 && isfinite(value) ? p : NULL;
+    return digits > 0 && isfinite(a->value) ? p : NULL;
+}
+
+static void multiply(struct amount *a, int64_t factor)
+{
+    a->value *= (double)factor;
+    if (__builtin_mul_overflow(a->times, factor, &a->times))
+        a->parts = 0;
+}
+
+static void negate(struct amount *a)
+{
+    a->value = -a->value;
+    a->times = -a->times;
+}
+
+static bool is_whole(const struct amount *a)
+{
+    return a->parts > 0 && a->times % a->parts == 0;
 }
 
 static const struct unit {
     const char *name;
     int quantity; /* enum plumb_gate_quantity */
-    double factor;
+    int64_t factor;
 } units[] = {
     {"ns", PLUMB_GATE_TIME, 1},
-    {"us", PLUMB_GATE_TIME, 1e3},
-    {"ms", PLUMB_GATE_TIME, 1e6},
-    {"s", PLUMB_GATE_TIME, 1e9},
+    {"us", PLUMB_GATE_TIME, 1000},
+    {"ms", PLUMB_GATE_TIME, 1000000},
+    {"s", PLUMB_GATE_TIME, 1000000000},
     {"B", PLUMB_GATE_BYTES, 1},
-    {"kB", PLUMB_GATE_BYTES, 1e3},
-    {"MB", PLUMB_GATE_BYTES, 1e6},
-    {"GB", PLUMB_GATE_BYTES, 1e9},
+    {"kB", PLUMB_GATE_BYTES, 1000},
+    {"MB", PLUMB_GATE_BYTES, 1000000},
+    {"GB", PLUMB_GATE_BYTES, 1000000000},
     {"KiB", PLUMB_GATE_BYTES, 1024},
     {"MiB", PLUMB_GATE_BYTES, 1048576},
     {"GiB", PLUMB_GATE_BYTES, 1073741824},
@@ -77,20 +107,12 @@ static const struct unit *find_unit(const char *p, size_t n, enum plumb_gate_qua
     return NULL;
 }
 
-/* An amount as integer where it is one. */
-struct amount {
-    double value;
-    bool whole, percent;
-    int64_t exact;
-};
-
 static const char *read_amount(struct amount *a, bool percents, const char *p,
                                enum plumb_gate_quantity quantity)
 {
     const struct unit *unit;
     size_t n;
-    a->percent = false;
-    p = read_number(&a->value, &a->whole, &a->exact, skip(p));
+    p = read_number(a, skip(p));
     if (!p)
         return NULL;
     p = skip(p);
@@ -99,15 +121,13 @@ static const char *read_amount(struct amount *a, bool percents, const char *p,
         return percents ? p + 1 : NULL;
     }
     n = strcspn(p, " \t,+-*");
-    if (quantity == PLUMB_GATE_COUNT || quantity == PLUMB_GATE_SIZE)
+    if (quantity != PLUMB_GATE_TIME && quantity != PLUMB_GATE_BYTES)
         return n == 0 ? p : NULL;
     unit = find_unit(p, n, quantity);
     if (!unit && !(n == 0 && a->value == 0)) /* 0 needs no unit */
         return NULL;
-    if (unit) {
-        a->whole = a->whole && !__builtin_mul_overflow(a->exact, (int64_t)unit->factor, &a->exact);
-        a->value *= unit->factor;
-    }
+    if (unit)
+        multiply(a, unit->factor);
     return p + n;
 }
 
@@ -148,6 +168,24 @@ static const char *unit_hint(enum plumb_gate_quantity quantity)
                                           : "a number, as 3";
 }
 
+static void set_share(struct plumb_gate_bound *b, const struct amount *a)
+{
+    b->times = a->times;
+    b->parts = a->parts;
+    if (a->percent && (__builtin_mul_overflow(a->parts, 100, &b->parts) ||
+                       __builtin_add_overflow(b->parts, a->times, &b->times)))
+        b->parts = 0;
+    b->percent = a->percent;
+    b->of_old = a->percent ? 1 + a->value / 100 : a->value;
+}
+
+static void set_added(struct plumb_gate_bound *b, const struct amount *a)
+{
+    b->add = a->value;
+    b->whole = is_whole(a);
+    b->exact = b->whole ? a->times / a->parts : 0;
+}
+
 /* "* 1.1", "+ 5 %", "- 2" after "old". */
 static const char *read_change(struct plumb_gate_bound *b, const char *p,
                                enum plumb_gate_quantity quantity, char why[PLUMB_GATE_WHY])
@@ -157,10 +195,10 @@ static const char *read_change(struct plumb_gate_bound *b, const char *p,
     b->whole = true;
     b->of_old = 1;
     if (sign == '*') {
-        p = read_number(&a.value, &a.whole, &a.exact, skip(p + 1));
+        p = read_number(&a, skip(p + 1));
         if (!p || !(a.value > 0))
             snprintf(why, PLUMB_GATE_WHY, "after 'old *' comes a number above 0, as 1.1");
-        b->of_old = a.value;
+        set_share(b, &a);
         b->whole = false;
         return p && a.value > 0 ? p : NULL;
     }
@@ -172,16 +210,14 @@ static const char *read_change(struct plumb_gate_bound *b, const char *p,
                  unit_hint(quantity));
         return NULL;
     }
-    if (sign == '-') {
-        a.value = -a.value;
-        a.exact = a.whole ? -a.exact : 0; /* beyond 63 bits it is not the number */
+    if (sign == '-')
+        negate(&a);
+    if (a.percent) {
+        set_share(b, &a);
+        b->whole = false;
+    } else {
+        set_added(b, &a);
     }
-    b->whole = a.whole && !a.percent;
-    b->exact = a.exact;
-    if (a.percent)
-        b->of_old = 1 + a.value / 100;
-    else
-        b->add = a.value;
     if (b->of_old > 0)
         return p;
     snprintf(why, PLUMB_GATE_WHY, "a value cannot fall by 100 %% or more");
@@ -193,6 +229,7 @@ static const char *read_bound(struct plumb_gate_bound *b, const char *p,
 {
     struct amount a;
     const char *text = p;
+    bool negative;
     *b = (struct plumb_gate_bound){.of_old = 0};
     p = read_op(&b->op, p);
     if (!p) {
@@ -204,22 +241,58 @@ static const char *read_bound(struct plumb_gate_bound *b, const char *p,
     if (strncmp(p, "old", 3) == 0)
         return read_change(b, skip(p + 3), quantity, why);
     text = p;
-    p = read_amount(&a, false, p, quantity);
+    negative = quantity == PLUMB_GATE_SIGNED && *p == '-';
+    p = read_amount(&a, false, p + negative, quantity);
     if (!p) {
         snprintf(why, PLUMB_GATE_WHY, "'%.40s' is not %s, nor 'old'", text, unit_hint(quantity));
         return NULL;
     }
-    b->add = a.value;
-    b->whole = a.whole;
-    b->exact = a.exact;
+    if (negative)
+        negate(&a);
+    set_added(b, &a);
     return p;
 }
 
+/* The whole numbers that can meet fixed bounds, from `least` to `most`. */
+struct span {
+    long double least, most;
+};
+
+static void narrow(struct span *s, const struct plumb_gate_bound *b)
+{
+    long double at = b->whole ? (long double)b->exact : (long double)b->add;
+    if (b->op == PLUMB_GATE_EQUAL || b->op == PLUMB_GATE_AT_LEAST)
+        s->least = fmaxl(s->least, ceill(at));
+    else if (b->op == PLUMB_GATE_ABOVE)
+        s->least = fmaxl(s->least, floorl(at) + 1);
+    if (b->op == PLUMB_GATE_EQUAL || b->op == PLUMB_GATE_AT_MOST)
+        s->most = fminl(s->most, floorl(at));
+    else if (b->op == PLUMB_GATE_BELOW)
+        s->most = fminl(s->most, ceill(at) - 1);
+}
+
+static bool can_hold_whole(const struct plumb_gate_limit *l, bool is_signed)
+{
+    struct span s = {is_signed ? (long double)INT64_MIN : 0, (long double)INT64_MAX};
+    for (size_t i = 0; i < l->bounds; i++) {
+        if (l->bound[i].of_old > 0)
+            return true;
+        narrow(&s, &l->bound[i]);
+    }
+    for (size_t i = 0; i < l->bounds; i++) /* the one number that is left */
+        if (l->bound[i].op == PLUMB_GATE_DIFFERENT && l->bound[i].whole && s.least == s.most &&
+            (long double)l->bound[i].exact == s.least)
+            return false;
+    return s.least <= s.most;
+}
+
 /* Whether any value at all can meet both bounds. */
-static bool can_hold(const struct plumb_gate_limit *l)
+static bool can_hold(const struct plumb_gate_limit *l, enum plumb_gate_quantity quantity)
 {
     double least = -INFINITY, most = INFINITY;
     bool open = false;
+    if (quantity != PLUMB_GATE_TIME && quantity != PLUMB_GATE_SIZE)
+        return can_hold_whole(l, quantity == PLUMB_GATE_SIGNED);
     for (size_t i = 0; i < l->bounds; i++) {
         const struct plumb_gate_bound *b = &l->bound[i];
         if (b->of_old > 0)
@@ -259,11 +332,12 @@ const char *plumb_gate_limit_parse(struct plumb_gate_limit *out, const char *tex
     }
     if (*p)
         snprintf(why, PLUMB_GATE_WHY, "'%.40s' stands after the limit", p);
-    else if (!can_hold(out))
-        snprintf(why, PLUMB_GATE_WHY, "no value meets '%.60s'", text);
-    else if (out->bounds == 1 && out->bound[0].op == PLUMB_GATE_BELOW &&
-             out->bound[0].of_old == 0 && !(out->bound[0].add > 0))
+    else if (quantity != PLUMB_GATE_SIGNED && out->bounds == 1 &&
+             out->bound[0].op == PLUMB_GATE_BELOW && out->bound[0].of_old == 0 &&
+             !(out->bound[0].add > 0))
         snprintf(why, PLUMB_GATE_WHY, "no value is below 0");
+    else if (!can_hold(out, quantity))
+        snprintf(why, PLUMB_GATE_WHY, "no value meets '%.60s'", text);
     else
         return NULL;
     return why;

@@ -41,7 +41,7 @@ static const struct plumb_gate_metric metrics[] = {
     {"page_faults", PLUMB_GATE_COUNT, OF_COUNT, 0, "page faults", true},
     {"instructions", PLUMB_GATE_COUNT, OF_COUNT, 0, "instructions, where the kernel counts them",
      true},
-    {"user", PLUMB_GATE_COUNT, OF_COUNT, 0, "counts of the program", true},
+    {"user", PLUMB_GATE_SIGNED, OF_COUNT, 0, "counts of the program", true},
     {"calls", PLUMB_GATE_COUNT, OF_COUNT, 0, "calls of library functions (plumb record --count)",
      true},
     {"figure", PLUMB_GATE_SIZE, PLUMB_GATE_NODE | PLUMB_GATE_NAME, PLUMB_GATE_NAME,
@@ -63,4 +63,9 @@ const struct plumb_gate_metric *plumb_gate_metric_find(const char *name)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
     return NULL;
+}
+
+bool plumb_gate_is_whole(const struct plumb_gate_metric *metric)
+{
+    return metric->quantity != PLUMB_GATE_TIME && metric->quantity != PLUMB_GATE_SIZE;
 }

@@ -36,7 +36,8 @@ enum plumb_gate_quantity {
     PLUMB_GATE_TIME,  /* ns; of repeated samples */
     PLUMB_GATE_BYTES, /* whole numbers */
     PLUMB_GATE_COUNT,
-    PLUMB_GATE_SIZE /* a number of which there are samples, as of a time */
+    PLUMB_GATE_SIGNED, /* a count that may be below 0 */
+    PLUMB_GATE_SIZE    /* a number of which there are samples, as of a time */
 };
 
 /* Keys of a rule that choose what it measures. */
@@ -60,6 +61,8 @@ struct plumb_gate_metric {
 /* metric.c: the table of metrics. NULL: beyond the last; unknown. */
 const struct plumb_gate_metric *plumb_gate_metric(size_t i);
 const struct plumb_gate_metric *plumb_gate_metric_find(const char *name);
+/* Whether its values are whole numbers, and not samples. */
+bool plumb_gate_is_whole(const struct plumb_gate_metric *metric);
 
 enum plumb_gate_op {
     PLUMB_GATE_EQUAL,
@@ -77,6 +80,8 @@ struct plumb_gate_bound {
     double add;    /* ns, bytes or a number */
     bool whole;    /* `exact` is `add`, and `of_old` is 0 or 1: compared as integers */
     int64_t exact;
+    int64_t times, parts; /* `of_old` is times / parts; parts of 0: it has too many digits */
+    bool percent;         /* of the size of `old`, which may be below 0 */
 };
 
 enum { PLUMB_GATE_BOUNDS = 2 };

@@ -1,6 +1,7 @@
 /* whole.c: counts and bytes against a bound, exactly: nothing is divided, and integers stay
  * integers wherever the bound is one. */
 #include "analyze/gate/gate.h"
+#include "base/u128.h"
 
 static bool holds(enum plumb_gate_op op, bool less, bool equal)
 {
@@ -43,6 +44,17 @@ static bool below_floor(const struct plumb_gate_bound *b, int64_t value, int64_t
     return change <= floor;
 }
 
+/* A share of `old`, without rounding: 15 % more than 100 are 115, which 1.15 * 100.0 is not. */
+static bool meets_share(const struct plumb_gate_bound *b, int64_t value, int64_t old)
+{
+    plumb_i128 parts = b->parts, times = b->times, have, limit;
+    if (b->percent && old < 0)
+        times = 2 * parts - times;
+    have = value * parts;
+    limit = old * times;
+    return holds(b->op, have < limit, have == limit);
+}
+
 bool plumb_gate_meets(const struct plumb_gate_bound *b, int64_t value, int64_t low, int64_t high,
                       double floor, uint64_t runs)
 {
@@ -56,6 +68,8 @@ bool plumb_gate_meets(const struct plumb_gate_bound *b, int64_t value, int64_t l
     if (b->whole && !__builtin_add_overflow(b->of_old > 0 ? old : 0, b->exact, &limit) &&
         runs <= INT64_MAX && !__builtin_mul_overflow(limit, (int64_t)runs, &limit))
         return meets_exactly(b->op, value, limit);
+    if (b->of_old > 0 && b->parts > 0 && b->add == 0 && runs == 1)
+        return meets_share(b, value, old);
     about = (b->of_old * (double)old + b->add) * (double)runs;
     return holds(b->op, (double)value < about,
                  !((double)value < about) && !(about < (double)value));

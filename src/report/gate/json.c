@@ -6,10 +6,12 @@
 
 /* A number of the check, as a whole one where the metric has those. */
 static void put_value(struct plumb_json *j, const char *key, const struct plumb_gate_check *c,
-                      bool known, double value)
+                      bool known, double value, int64_t whole)
 {
     if (!known || isnan(value))
         plumb_put_null(j, key);
+    else if (plumb_gate_is_whole(c->rule->metric))
+        plumb_put_i64(j, key, whole);
     else if (c->rule->metric->quantity == PLUMB_GATE_TIME || fabs(value) >= 9e15 ||
              value != floor(value))
         plumb_put_f64(j, key, value);
@@ -33,7 +35,7 @@ static void put_judgement(struct plumb_json *j, const struct plumb_gate_judgemen
 
 static void put_check(struct plumb_json *j, const struct plumb_gate_check *c)
 {
-    static const char *const units[] = {"ns", "bytes", "", ""};
+    static const char *const units[] = {"ns", "bytes", "", "", ""};
     plumb_json_object(j);
     plumb_put_text(j, "rule", c->rule->name);
     plumb_put_u64(j, "line", c->rule->line);
@@ -47,8 +49,8 @@ static void put_check(struct plumb_json *j, const struct plumb_gate_check *c)
     else
         plumb_put_null(j, "step");
     plumb_put_text(j, "name", c->name);
-    put_value(j, "old", c, c->has_old, c->old_value);
-    put_value(j, "new", c, c->has_new, c->new_value);
+    put_value(j, "old", c, c->has_old, c->old_value, c->old_whole);
+    put_value(j, "new", c, c->has_new, c->new_value, c->new_whole);
     plumb_put_f64(j, "change", c->change);
     plumb_put_text(j, "limit", c->limit ? c->limit->text : NULL);
     plumb_put_text(j, "verdict", plumb_gate_verdict_name(c->verdict));

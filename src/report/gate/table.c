@@ -42,10 +42,10 @@ static void put_row(struct plumb_grid *g, const struct plumb_gate_check *c, cons
     put_cell(g, &text, NULL);
     plumb_grid_text(g, c->rule->metric->name);
     if (c->has_old)
-        plumb_gate_put_value(&text, c->rule->metric, c->old_value);
+        plumb_gate_put_old(&text, c);
     put_cell(g, &text, absent);
     if (c->has_new)
-        plumb_gate_put_value(&text, c->rule->metric, c->new_value);
+        plumb_gate_put_new(&text, c);
     put_cell(g, &text, absent);
     plumb_gate_put_change(&text, c->change);
     put_cell(g, &text, absent);
@@ -172,6 +172,18 @@ static void put_number(struct plumb_grid *g, double value)
     put_cell(g, &text, NULL);
 }
 
+static void put_measured(struct plumb_grid *g, const struct plumb_gate_check *c, bool known,
+                         double value, int64_t whole)
+{
+    struct plumb_buf text = {0};
+    if (known && plumb_gate_is_whole(c->rule->metric)) {
+        plumb_buf_printf(&text, "%lld", (long long)whole);
+        put_cell(g, &text, NULL);
+    } else {
+        put_number(g, known ? value : NAN);
+    }
+}
+
 void plumb_gate_csv(const struct plumb_gate_sheet *s, struct plumb_buf *out)
 {
     struct plumb_grid g;
@@ -190,8 +202,8 @@ void plumb_gate_csv(const struct plumb_gate_sheet *s, struct plumb_buf *out)
         else
             plumb_grid_none(&g);
         plumb_grid_text(&g, c->name);
-        put_number(&g, c->has_old ? c->old_value : NAN);
-        put_number(&g, c->has_new ? c->new_value : NAN);
+        put_measured(&g, c, c->has_old, c->old_value, c->old_whole);
+        put_measured(&g, c, c->has_new, c->new_value, c->new_whole);
         put_number(&g, c->change);
         put_number(&g, interval ? c->judged.low - 1 : NAN);
         put_number(&g, interval ? c->judged.high - 1 : NAN);

@@ -32,9 +32,9 @@ void plumb_gate_junit(const struct plumb_gate_sheet *s, struct plumb_buf *out);
 void plumb_gate_github(const struct plumb_gate_sheet *s, struct plumb_buf *out);
 
 /* words.c: the parts that formats share. */
-/* "12 ms", "2955 MB", "1,024": a value of the metric. */
-void plumb_gate_put_value(struct plumb_buf *out, const struct plumb_gate_metric *metric,
-                          double value);
+/* "12 ms", "2955 MB", "1024": the old value of a check, and the new one. */
+void plumb_gate_put_old(struct plumb_buf *out, const struct plumb_gate_check *c);
+void plumb_gate_put_new(struct plumb_buf *out, const struct plumb_gate_check *c);
 /* "+5.1 %"; nothing for NaN. */
 void plumb_gate_put_change(struct plumb_buf *out, double change);
 /* "+3.1 % to +7.0 %": of the ratio to the old value. False: there is none. */

@@ -8,33 +8,46 @@
 #include "summary/cells.h"
 #include "summary/unit.h"
 
-/* Decimal units, as limits are mostly written; all bytes where rounding would hide a difference. */
-static void put_bytes(struct plumb_buf *out, double value)
+/* Decimal units, as limits are mostly written, to the last byte: rounding would hide a difference. */
+static void put_bytes(struct plumb_buf *out, int64_t value)
 {
-    const double mb = 1e6;
-    if (fabs(value) < 10 * mb) {
-        plumb_put_count(out, (uint64_t)fabs(value), 0);
-        plumb_buf_str(out, " B");
+    const int64_t kb = 1000, mb = 1000000;
+    int64_t rest = value % mb < 0 ? -(value % mb) : value % mb;
+    if (value > -10 * mb && value < 10 * mb) {
+        plumb_buf_printf(out, "%lld B", (long long)value);
         return;
     }
-    plumb_put_fixed(out, value / mb, fmod(value, mb) == 0 ? 0 : 3, 0);
+    plumb_buf_printf(out, "%lld", (long long)(value / mb));
+    if (rest % kb != 0)
+        plumb_buf_printf(out, ".%06lld", (long long)rest);
+    else if (rest != 0)
+        plumb_buf_printf(out, ".%03lld", (long long)(rest / kb));
     plumb_buf_str(out, " MB");
 }
 
-void plumb_gate_put_value(struct plumb_buf *out, const struct plumb_gate_metric *metric,
-                          double value)
+static void put_value(struct plumb_buf *out, const struct plumb_gate_metric *metric, double value,
+                      int64_t whole)
 {
-    if (metric->quantity == PLUMB_GATE_TIME) {
+    if (metric->quantity == PLUMB_GATE_TIME)
         plumb_unit_put_any(out, value);
-    } else if (metric->quantity == PLUMB_GATE_BYTES) {
-        put_bytes(out, value);
-    } else if (metric->quantity == PLUMB_GATE_SIZE && value != floor(value)) {
+    else if (metric->quantity == PLUMB_GATE_BYTES)
+        put_bytes(out, whole);
+    else if (plumb_gate_is_whole(metric))
+        plumb_buf_printf(out, "%lld", (long long)whole);
+    else if (value == floor(value) && fabs(value) < 9e15)
+        plumb_buf_printf(out, "%lld", (long long)value);
+    else
         plumb_put_figure(out, value);
-    } else {
-        if (value < 0)
-            plumb_buf_char(out, '-');
-        plumb_put_count(out, (uint64_t)fabs(value), 0);
-    }
+}
+
+void plumb_gate_put_old(struct plumb_buf *out, const struct plumb_gate_check *c)
+{
+    put_value(out, c->rule->metric, c->old_value, c->old_whole);
+}
+
+void plumb_gate_put_new(struct plumb_buf *out, const struct plumb_gate_check *c)
+{
+    put_value(out, c->rule->metric, c->new_value, c->new_whole);
 }
 
 void plumb_gate_put_change(struct plumb_buf *out, double change)
@@ -83,7 +96,7 @@ static void put_comparison(struct plumb_buf *out, const struct plumb_gate_check 
 {
     if (c->has_old) {
         plumb_buf_str(out, ", was ");
-        plumb_gate_put_value(out, c->rule->metric, c->old_value);
+        plumb_gate_put_old(out, c);
     }
     if (!isnan(c->change)) {
         plumb_buf_str(out, " (");
@@ -105,7 +118,7 @@ void plumb_gate_put_sentence(struct plumb_buf *out, const struct plumb_gate_chec
     plumb_buf_printf(out, ": %s", c->rule->metric->name);
     if (c->has_new) {
         plumb_buf_str(out, " is ");
-        plumb_gate_put_value(out, c->rule->metric, c->new_value);
+        plumb_gate_put_new(out, c);
     } else {
         plumb_buf_str(out, " is not known");
     }
