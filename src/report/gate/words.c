@@ -8,7 +8,7 @@
 #include "summary/cells.h"
 #include "summary/unit.h"
 
-/* Decimal units, as limits are mostly written, to the last byte: rounding would hide a difference. */
+/* Decimal units, as limits are mostly written, to the last byte: rounding hides differences. */
 static void put_bytes(struct plumb_buf *out, int64_t value)
 {
     const int64_t kb = 1000, mb = 1000000;
