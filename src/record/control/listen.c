@@ -272,9 +272,9 @@ static void attend(struct connection *c, short events, uint64_t now)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-/* The system call itself: the function of libc is a cancellation point. It refuses more entries than
- * the process may have descriptors, those without a descriptor included, so these are left out. A
- * program that lowers its limit further is looked after every LOOK_MS. */
+/* The system call itself: the function of libc is a cancellation point. It refuses more entries
+ * than the process may have descriptors, those without a descriptor included, so these are left
+ * out. A program that lowers its limit further is looked after every LOOK_MS. */
 static void wait_for(struct pollfd *fds, unsigned n, uint64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
