@@ -146,7 +146,7 @@ static double ns_of(const char *unit)
     return unit ? NAN : 1; /* files from before there were units */
 }
 
-/* No measured time is 0 or below: a clock that went backwards is not a program that became faster. */
+/* No measured time is 0 or below: a clock that went backwards did not make a program faster. */
 static double time_of(json entries, size_t first, const char *field, double unit_ns,
                       plumb_error *err)
 {
