@@ -72,7 +72,7 @@ static void multiply(struct amount *a, int64_t factor)
 static void negate(struct amount *a)
 {
     a->value = -a->value;
-    a->times = -a->times;
+    a->times = a->parts > 0 ? -a->times : 0; /* with too many digits it may be anything */
 }
 
 static bool is_whole(const struct amount *a)
