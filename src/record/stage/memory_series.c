@@ -40,9 +40,12 @@ static void make_series(struct plumb_run *run, int64_t pool)
 static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
 {
     const uint64_t *off = &run->h->ledger.series_off[pool + 1];
-    if (!PLUMB_ACQUIRE(*off))
+    uint64_t at = PLUMB_ACQUIRE(*off);
+    if (!at) {
         make_series(run, pool);
-    return PLUMB_ACQUIRE(*off) ? PLUMB_AT(run, struct plumb_live_series, *off) : NULL;
+        at = PLUMB_ACQUIRE(*off);
+    }
+    return at ? PLUMB_AT(run, struct plumb_live_series, at) : NULL;
 }
 
 static uint64_t thin(struct plumb_live_series *s)
