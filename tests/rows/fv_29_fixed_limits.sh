@@ -44,7 +44,7 @@ run above.json 'NVIDIA T4' 240000.001 10000000000
 expect 'just above the limit of time' 1 gate perf.rules above.json
 run above.json 'NVIDIA T4' 240000 10000000001
 expect 'just above the limit of memory' 1 gate perf.rules above.json
-has out.txt '10000.000 MB'
+has out.txt '10000.000001 MB'
 run pcie.json 'NVIDIA H100 PCIe' 95000 20000000000
 expect 'the device before the default, in the order of the file' 1 gate perf.rules pcie.json --format json
 jq -e '[.checks[] | [.rule, .limit, .verdict]] == [["max_generation_time_s", "<= 95 s", "pass"],
