@@ -53,6 +53,8 @@ int main(int argc, char **argv)
 {
     static const plumb_pair caller[] = {{"Traceparent", "00-" TRACE "-b7ad6b7169203331-01"},
                                         {"tracestate", "congo=t61rcWkgMzE"},
+                                        {"Tracestate", ""},
+                                        {"TraceState", "b=2, c=3"},
                                         {"prompt", "a \"cat\" \xc3\xa9"},
                                         {NULL, NULL}};
     static const plumb_pair zero[] = {{"traceparent", "00-" TRACE "-0000000000000000-01"},
@@ -62,6 +64,7 @@ int main(int argc, char **argv)
                                        {"traceparent", "00-" TRACE "-b7ad6b7169203331-01"},
                                        {NULL, NULL}};
     static const plumb_pair no_state[] = {{"traceparent", "01-" TRACE "-b7ad6b7169203332-00-later"},
+                                          {"tracestate", "good=1"},
                                           {"tracestate", "=bad"},
                                           {NULL, NULL}};
     one("plain", NULL, NULL);

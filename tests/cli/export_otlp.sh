@@ -32,7 +32,7 @@ is 'map(.resource) | unique | length == 1'
 is ".[0].resource | .\"service.name\" == \"service\" and .\"host.name\" == \"$(hostname)\" and .\"process.executable.name\" == \"service\" and (.\"process.pid\" > 1) and .\"telemetry.sdk.name\" == \"plumb\""
 # each trace has one request and its six stages, except that two of the requests are of one caller's trace
 is 'group_by(.traceId) | map(length) | sort == [7, 7, 7, 7, 14]'
-is "$(of called) as \$r | \$r.traceId == \"0af7651916cd43dd8448eb211c80319c\" and \$r.parentSpanId == \"b7ad6b7169203331\" and \$r.kind == 2 and \$r.flags == 769 and \$r.traceState == \"congo=t61rcWkgMzE\""
+is "$(of called) as \$r | \$r.traceId == \"0af7651916cd43dd8448eb211c80319c\" and \$r.parentSpanId == \"b7ad6b7169203331\" and \$r.kind == 2 and \$r.flags == 769 and \$r.traceState == \"congo=t61rcWkgMzE,b=2, c=3\""
 is "$(of called).attributes | .\"plumb.metadata.prompt\" == \"a \\\"cat\\\" é\" and (has(\"plumb.metadata.Traceparent\") | not)"
 is "$(of later) as \$r | \$r.parentSpanId == \"b7ad6b7169203332\" and \$r.flags == 768 and (\$r | has(\"traceState\") | not)"
 for id in plain invalid twice failed; do

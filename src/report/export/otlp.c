@@ -265,17 +265,26 @@ struct trace {
     const struct plumb_timing_request *request;
     struct plumb_trace_context caller; /* trace_id "": it has none */
     const char *state;                 /* of the caller; NULL: none */
+    struct plumb_buf joined;           /* what `state` lies in */
     const char *ignored;               /* why the caller's traceparent is; NULL: it is not */
     char trace_id[33];
     uint64_t root;
 };
 
-static const char *metadata_of(const struct plumb_timing_request *r, const char *key)
+/* The caller's tracestate; several are one list, in their order. NULL: there is none, or it is to
+ * be ignored. In `joined`, which the caller ends. */
+static const char *state_of(const struct plumb_timing_request *r, struct plumb_buf *joined)
 {
-    for (size_t i = 0; i < r->metadata_count; i++)
-        if (plumb_ascii_equal(r->metadata[i].key, key))
-            return r->metadata[i].value;
-    return NULL;
+    for (size_t i = 0; i < r->metadata_count; i++) {
+        if (!plumb_ascii_equal(r->metadata[i].key, PLUMB_TRACESTATE) || !*r->metadata[i].value)
+            continue;
+        if (joined->len)
+            plumb_buf_char(joined, ',');
+        plumb_buf_str(joined, r->metadata[i].value);
+    }
+    if (joined->failed || !joined->len || plumb_tracestate_check(joined->data))
+        return NULL;
+    return joined->data;
 }
 
 static void begin_trace(struct writer *w, struct trace *trace, const struct plumb_timing_request *r)
@@ -288,9 +297,8 @@ static void begin_trace(struct writer *w, struct trace *trace, const struct plum
     if (trace->ignored && !w->written->parents_ignored++)
         w->written->why_ignored = trace->ignored;
     if (trace->caller.trace_id[0]) {
-        const char *state = metadata_of(r, PLUMB_TRACESTATE);
         memcpy(trace->trace_id, trace->caller.trace_id, sizeof trace->trace_id);
-        trace->state = state && *state && !plumb_tracestate_check(state) ? state : NULL;
+        trace->state = state_of(r, &trace->joined);
     } else {
         hex(trace->trace_id, make_id(w, OF_TRACE_HIGH, r->number));
         hex(trace->trace_id + 16, make_id(w, OF_TRACE_LOW, r->number));
@@ -421,6 +429,7 @@ static void put_request(struct writer *w, uint32_t index)
     put_root(w, &trace, lost);
     for (size_t i = first; i < end; i++)
         put_stage(w, &trace, &w->spans[i]);
+    plumb_buf_fini(&trace.joined);
     w->written->requests++;
     w->written->stages_lost += lost;
 }
