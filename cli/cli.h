@@ -136,6 +136,9 @@ void plumb_cli_stdout_failed(int why);
 /* Returns whether `path` is a recording: the file or directory `run`, or a file that plumb keeps in
  * it. A slip in the command line must not overwrite it. */
 bool plumb_cli_is_run(const char *run, const char *path);
+/* Makes the folders above the last name of `path`, unless that is "-". Returns false after a
+ * message. */
+bool plumb_cli_make_above(const struct plumb_cli_command *command, const char *path);
 
 /* say.c */
 /* "plumb record: ..." on stderr, and a newline. */

@@ -4,11 +4,9 @@
  * The command is a separate program, because the libraries that are counted belong to the user: a
  * table of numbers that this command had built in would prove nothing about them. Without one it
  * runs iir_launches, which is built from examples/audio_filter_chain. */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -197,25 +195,6 @@ static bool choose_command(struct wish *w, char **given)
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-/* Makes the folders of the file. Returns false after a message. */
-static bool make_folders(const char *file)
-{
-    char path[PATH_MAX];
-    if (strcmp(file, "-") == 0 || strlen(file) >= sizeof path)
-        return true; /* too long: writing it says so */
-    strcpy(path, file);
-    for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-        *p = '\0';
-        if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-            plumb_cli_say(&plumb_cmd_count_launches, "cannot make the folder '%s': %s", path,
-                          strerror(errno));
-            return false;
-        }
-        *p = '/';
-    }
-    return true;
-}
-
 static int print(const struct wish *w, const plumb_launches_row *rows)
 {
     plumb_error err = {0, ""};
@@ -235,7 +214,8 @@ static int work(struct wish *w)
     int status = PLUMB_EXIT_TROUBLE;
     if (!rows)
         plumb_cli_say(&plumb_cmd_count_launches, "out of memory");
-    else if (make_folders(w->out) && plumb_cli_launches_run(rows, &w->l))
+    else if (plumb_cli_make_above(&plumb_cmd_count_launches, w->out) &&
+             plumb_cli_launches_run(rows, &w->l))
         status = print(w, rows);
     free(rows);
     return status;

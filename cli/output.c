@@ -107,3 +107,20 @@ bool plumb_cli_host_path(const struct plumb_cli_command *command, char out[4096]
     plumb_cli_say(command, "the path '%.60s...' is too long", path);
     return false;
 }
+
+bool plumb_cli_make_above(const struct plumb_cli_command *command, const char *path)
+{
+    char above[PATH_BYTES];
+    if (strcmp(path, "-") == 0 || strlen(path) >= sizeof above)
+        return true; /* too long: what is to be made there says so */
+    strcpy(above, path);
+    for (char *p = above[0] ? strchr(above + 1, '/') : NULL; p; p = strchr(p + 1, '/')) {
+        *p = '\0';
+        if (mkdir(above, 0777) < 0 && errno != EEXIST) {
+            plumb_cli_say(command, "cannot make the folder '%s': %s", above, strerror(errno));
+            return false;
+        }
+        *p = '/';
+    }
+    return true;
+}
