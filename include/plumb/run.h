@@ -182,7 +182,8 @@ static inline int plumb_control_open(plumb_error *err)
 }
 
 /* Ends that: removes the socket and drops the connections. A run or trace that a front end has
- * opened continues. As plumb_control_open(). */
+ * opened continues, unless it was to last as long as its connection (`plumb attach`): that one
+ * ends. As plumb_control_open(). */
 static inline void plumb_control_close(void)
 {
     const struct plumb_api *api = plumb_api_();

@@ -36,6 +36,7 @@ static int role_opens_itself(void)
     ROLE_NEEDS(plumb_control_open(&err) == 0);
     child_ready();
     child_wait_go();
+    work();
     plumb_control_close();
     child_ready();
     child_wait_go();
@@ -163,21 +164,48 @@ static void a_socket_on_which_a_process_listens_is_not_removed(void **state)
     assert_false(exists(path));
 }
 
-static void the_program_itself_may_open_and_close(void **state)
+/* `leased`: -1: the front end opens no run; 1: one that lasts as long as its connection. */
+static void open_and_close(int leased, const char *dir)
 {
     struct child c = child_start("opens_itself", NULL, NULL);
     plumb_control *control;
-    (void)state;
+    char setting[1200];
+    const char *settings[] = {setting, NULL};
+    snprintf(setting, sizeof setting, "run_dir=%s", in_place(dir));
     child_await_ready(&c);
     control = control_of(&c, c.pid);
     assert_int_equal(status_of(control)->recording, 0);
+    if (leased >= 0) {
+        plumb_control_while_connected(control, leased);
+        assert_ok(plumb_control_start(control, settings, &err));
+    }
     child_go(&c);
     child_await_ready(&c);
     assert_string_equal(socket_of(c.pid), "");
     plumb_control_disconnect(control);
     child_go(&c);
-    plumb_control_disconnect(control_of(&c, c.pid));
+    control = control_of(&c, c.pid);
+    assert_int_equal(status_of(control)->recording, leased == 0);
+    plumb_control_disconnect(control);
     end_with(&c, 3);
+}
+
+static void the_program_itself_may_open_and_close(void **state)
+{
+    (void)state;
+    open_and_close(-1, "none");
+}
+
+static void a_run_ends_with_the_control_that_it_was_to_last_as_long_as(void **state)
+{
+    struct plumb_load load;
+    (void)state;
+    open_and_close(0, "stays");
+    open_and_close(1, "leased");
+    load_run(&load, in_place("leased"));
+    assert_int_equal(load.state, PLUMB_LOAD_ENDED);
+    assert_int_equal(count_of(&load.timing, "work"), 1);
+    plumb_timing_fini(&load.timing);
 }
 
 /* ---- Steering -------------------------------------------------------------------------------- */
@@ -556,6 +584,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_killed_process_leaves_a_socket_that_the_next_look_removes),
         cmocka_unit_test(a_socket_on_which_a_process_listens_is_not_removed),
         cmocka_unit_test(the_program_itself_may_open_and_close),
+        cmocka_unit_test(a_run_ends_with_the_control_that_it_was_to_last_as_long_as),
         cmocka_unit_test(a_run_is_opened_and_ended_from_outside),
         cmocka_unit_test(wrong_settings_are_refused_and_change_nothing),
         cmocka_unit_test(plumb_0_wins_over_a_front_end),

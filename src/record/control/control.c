@@ -39,6 +39,7 @@ static struct {
     uint64_t device, inode; /* of the socket's file */
     uid_t user;             /* at the last opening */
     uint32_t tries;         /* atomic */
+    bool exits;             /* atomic */
     int rc;                 /* of the last opening; under the lock, as the next */
     plumb_error err;
 } control;
@@ -158,7 +159,7 @@ static void close_now(void)
     /* First, so that no front end finds a socket on which no thread listens. */
     if (is_in_place())
         unlinkat(control.folder, control.name, 0);
-    plumb_control_listen_stop();
+    plumb_control_listen_stop(PLUMB_LOAD(control.exits));
     close(control.folder);
     control.open = false;
 }
@@ -263,6 +264,7 @@ void plumb_control_close_impl(void)
 
 void plumb_control_exit(void)
 {
+    PLUMB_STORE(control.exits, true); /* the exit ends the run itself */
     if (PLUMB_LOAD(plumb_rt.control_wanted) && !plumb_is_interrupted())
         close_within(EXIT_WAIT_NS);
 }

@@ -437,7 +437,7 @@ int plumb_control_listen_start(int fd, uid_t user)
     return code;
 }
 
-void plumb_control_listen_stop(void)
+void plumb_control_listen_stop(bool exits)
 {
     PLUMB_RELEASE(listener.ending, 1);
     ring();
@@ -446,8 +446,11 @@ void plumb_control_listen_stop(void)
         plumb_helper_pause(PAUSE_NS);
     pthread_join(listener.thread, NULL);
     for (int i = 0; i < CONNECTIONS; i++)
-        if (listener.connection[i].state != FREE)
+        if (listener.connection[i].state != FREE) {
+            if (!exits)
+                plumb_control_give_back(&listener.connection[i].lease);
             forget(&listener.connection[i]);
+        }
     close(listener.bell);
     listener.there = false;
 }

@@ -15,8 +15,9 @@
 /* Starts the thread on a socket of `user`, which it closes at its end. On the helper. Returns 0 or
  * an errno. */
 int plumb_control_listen_start(int fd, uid_t user);
-/* Ends it, and drops the connections. On the helper, which does urgent jobs in the meantime. */
-void plumb_control_listen_stop(void);
+/* Ends it, and drops the connections; what is leased to them ends too, unless the process `exits`.
+ * On the helper, which does urgent jobs in the meantime. */
+void plumb_control_listen_stop(bool exits);
 /* Executes the next request that waits. On the helper. */
 void plumb_control_listen_serve(void);
 /* Returns whether the process has had another user than that of the socket for a second: it does
