@@ -238,6 +238,9 @@ static int watch_run(struct attach *a)
     plumb_error err = {0, ""};
     char pid[16];
     snprintf(pid, sizeof pid, "%u", a->pid);
+    /* A process that opens a run makes them itself. */
+    if (!plumb_cli_make_above(&plumb_cmd_attach, a->dir))
+        return PLUMB_EXIT_TROUBLE;
     if (mkdir(a->dir, 0777) < 0) {
         plumb_cli_say(&plumb_cmd_attach, "cannot make '%s': %s", a->dir, strerror(errno));
         return PLUMB_EXIT_TROUBLE;
@@ -310,7 +313,7 @@ static void wait_for_end(struct attach *a)
         int rc = plumb_control_status(&p, a->control, &a->why);
         if (rc < 0) {
             a->gone = true;
-            a->silent = rc != PLUMB_ERR_IO;
+            a->silent = rc == PLUMB_ERR_STATE;
             break;
         }
         if (a->trace.steps && a->window && !p->tracing)
@@ -384,15 +387,12 @@ static void recover(const struct attach *a)
         plumb_report_close(report);
 }
 
-/* A process that is only stopped notices the end of the connection when it goes on. */
+/* A process that is only stopped notices the end of the connection when it goes on. One that ends,
+ * or calls plumb_control_close(), has ended the recording. */
 static void say_gone(const struct attach *a)
 {
-    if (a->silent)
-        plumb_cli_say(&plumb_cmd_attach,
-                      "%s, after %.1f s: it ends the recording itself when it goes on",
-                      a->why.message, a->seconds);
-    else
-        plumb_cli_say(&plumb_cmd_attach, "the process ended after %.1f s", a->seconds);
+    plumb_cli_say(&plumb_cmd_attach, "%s, after %.1f s%s", a->why.message, a->seconds,
+                  a->silent ? ": it ends the recording itself when it goes on" : "");
 }
 
 /* Switches off what was switched on, in the opposite order. */

@@ -111,6 +111,8 @@ records "$idle" no || fail 'it still records'
 [ "$(count first part)" -gt 20 ] || fail 'nothing was recorded'
 expect 'its trace' 0 "$PLUMB_BIN" report trace first
 has out.txt work
+expect 'a folder in folders that are not there' 0 attach "$idle" --for 50ms -o deep/of/idle
+[ -s deep/of/idle/timing.json ] || fail "$name: no report"
 
 expect 'steps' 0 attach host --steps 5 -o steps
 [ "$(count steps work)" -ge 5 ] || fail "steps: $(count steps work)"
@@ -179,6 +181,10 @@ wait_for records "$busy" yes
 expect 'a process that records' 0 attach "$busy" --for 300ms --trace --nodes part -o part
 has out.txt part
 records "$busy" yes || fail 'its run was ended'
+expect 'a folder in folders that are not there, of a process that records' 0 attach "$busy" --for 50ms -o new/of/busy
+[ -s new/of/busy/timing.json ] || fail "$name: no report"
+expect 'a folder in a file' 2 attach "$busy" --for 50ms -o host.c/of/busy
+[ "$(wc -l <err.txt)" = 1 ] && has err.txt 'cannot make'
 [ -s part/trace.pftrace ] || fail 'no trace'
 [ "$(count part begin)" = 0 ] || fail 'the rows are not those of the time alone'
 before=$(count part part)
@@ -200,7 +206,7 @@ sleep 0.3
 kill -KILL "$idle"
 wait $long
 [ $? = 0 ] || fail "a host that was killed: $(cat killed.err)"
-has killed.err 'the process ended'
+has killed.err "process $idle" after
 has killed.out part
 expect 'the trace of a host that was killed' 0 "$PLUMB_BIN" report trace killed
 
@@ -232,6 +238,54 @@ expect 'after one that was killed' 0 attach "$idle" --for 100ms --trace -o heir
 touch end
 wait "$idle"
 rm end
+
+# A program that closes its control ends a run that attach has opened; one that was open goes on.
+cat >closes.c <<'END'
+#include <plumb/plumb.h>
+#include <time.h>
+#include <unistd.h>
+static void work_until(const char *file)
+{
+    const struct timespec t = {0, 1000000};
+    while (access(file, F_OK) != 0) {
+        PLUMB_SPAN("work");
+        nanosleep(&t, NULL);
+    }
+}
+int main(void)
+{
+    work_until("close");
+    plumb_control_close();
+    work_until("end");
+    return 5;
+}
+END
+build_linked closes.c closes
+# closes DIR [SETTING...]: attaches to such a program, which has these settings, until it closes its control
+closes() {
+    dir=$1
+    shift
+    env PLUMB_CONTROL=1 "$@" ./closes &
+    idle=$!
+    wait_for listed "$idle"
+    "$PLUMB_BIN" attach "$idle" --trace -o "$dir" >closed.out 2>closed.err &
+    long=$!
+    wait_for traces "$idle"
+    touch close
+    wait $long
+    [ $? = 0 ] || fail "a program that closes its control, $dir: $(cat closed.err)"
+    has closed.err "process $idle" after
+    has closed.out work
+    expect "the trace of $dir" 0 "$PLUMB_BIN" report trace "$dir"
+    touch end
+    wait "$idle"
+    [ $? = 5 ] || fail "the status of a program that closes its control, $dir"
+    rm close end
+}
+closes closed_run
+[ ! -e closed_run/live.plumb ] || fail "files: $(ls closed_run)"
+closes closed_rows PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=whole_rows
+[ "$(count whole_rows work)" -gt "$(count closed_rows work)" ] || fail 'the run of the program was ended'
 
 # A child that the process forks in the meantime takes part by itself, and records nothing.
 cat >forks.c <<'END'

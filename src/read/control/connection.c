@@ -17,7 +17,7 @@
 #include "base/process/process.h"
 #include "codec/protobuf.h"
 
-enum { DIAL_PAUSE_NS = 2000000, PART_BYTES = 64 * 1024 };
+enum { DIAL_PAUSE_NS = 2000000, END_PAUSES = 50, PART_BYTES = 64 * 1024 };
 
 static uint64_t now_ns(void)
 {
@@ -97,11 +97,19 @@ static int too_late(const struct plumb_connection *c, uint64_t timeout_ns, plumb
                       c->process.pid, (double)timeout_ns * 1e-9);
 }
 
+/* Returns whether the process is over. One that was killed closes its sockets a moment before. */
+static bool ends(const struct plumb_found *p)
+{
+    bool over;
+    for (int i = 0; !(over = plumb_process_is_over(p->pid, p->start_time)) && i < END_PAUSES; i++)
+        plumb_nap(DIAL_PAUSE_NS);
+    return over;
+}
+
 static int hung_up(const struct plumb_connection *c, plumb_error *err)
 {
-    bool over = plumb_process_is_over(c->process.pid, c->process.start_time);
     return plumb_fail(err, PLUMB_ERR_IO, "process %u has %s", c->process.pid,
-                      over ? "ended" : "closed the connection");
+                      ends(&c->process) ? "ended" : "closed the connection");
 }
 
 /* Waits until the socket can be used. Returns false at the time limit. */
@@ -207,7 +215,7 @@ static int renew(struct plumb_connection *c, uint64_t timeout_ns, plumb_error *e
         return PLUMB_OK;
     rc = dial(&fd, &c->process, timeout_ns, err);
     if (rc < 0)
-        return plumb_process_is_over(c->process.pid, c->process.start_time) ? hung_up(c, err) : rc;
+        return rc == PLUMB_ERR_NOT_FOUND && ends(&c->process) ? hung_up(c, err) : rc;
     close(c->fd);
     c->fd = fd;
     return PLUMB_OK;
