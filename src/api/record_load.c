@@ -26,6 +26,7 @@
 #include "record/calls/calls.h"
 #include "record/collect/collector.h"
 #include "record/control/control.h"
+#include "record/control/periodic.h"
 #include "record/count/count.h"
 #include "record/metrics/metrics.h"
 #include "record/run/platform.h"
@@ -214,6 +215,7 @@ static void fill_table(void)
     table.stream_stage = plumb_stream_stage_impl;
     table.stream_event = plumb_stream_event_impl;
     table.stream_mark = plumb_stream_mark_impl;
+    table.leave = plumb_periodic_leave;
     plumb_api_keep_errno(&table);
 }
 

@@ -65,6 +65,12 @@ static void look(void)
     place.glance(&open);
     place.look(&open);
 }
+static void leave(void)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api && PLUMB_KNOWS_(api, leave))
+        api->leave();
+}
 
 static void nothing(void *arg)
 {
@@ -350,6 +356,7 @@ int main(int argc, char **argv)
     CALL(plumb_stop(&err));
     CALL(plumb_start(NULL, &err));
     CALL(plumb_end(plumb_begin_node(plumb_node_get("node"))));
+    CALL(leave()); /* after it this thread records nothing */
     CALL(plumb_stop(&err));
     CALL(plumb_stop(&err));
     return bad != 0;

@@ -223,6 +223,9 @@ struct plumb_api {
     void (*stream_event)(const plumb_stream_stage *stage, uint32_t what, uint64_t sequence,
                          const char *text, uint64_t at_ns); /* enum plumb_stream_what */
     void (*stream_mark)(plumb_stream stream, uint32_t what, uint64_t sequence, uint64_t at_ns);
+    /* The process is about to end without its exit handlers: ends the run, in at most 2 s. At any
+     * place; does nothing in a child that shares the memory of its parent. */
+    void (*leave)(void);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

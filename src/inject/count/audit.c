@@ -12,6 +12,7 @@
 #include "inject/count/bare.h"
 #include "inject/count/counts.h"
 #include "inject/count/functions.h"
+#include "inject/count/leave.h"
 #include "inject/count/object.h"
 #include "inject/count/relocations.h"
 #include "inject/count/trampoline.h"
@@ -135,14 +136,17 @@ FACE uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from,
 {
     const struct link_map *caller = (const struct link_map *)*from;
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    uintptr_t target = symbol->st_value;
     struct plumb_object o;
     (void)number;
     (void)flags;
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
-        !plumb_wanted_name(name) || plumb_object_is_ours(caller))
-        return symbol->st_value;
-    if (!plumb_object_read(&o, (const struct link_map *)*to) ||
+        plumb_object_is_ours(caller))
+        return target;
+    if (plumb_leave_is_name(name))
+        target = plumb_leave_bind(name, target);
+    if (!plumb_wanted_name(name) || !plumb_object_read(&o, (const struct link_map *)*to) ||
         !plumb_wanted_function(o.soname, o.file, name))
-        return symbol->st_value;
-    return plumb_function_bind(&o, name, symbol->st_value);
+        return target;
+    return plumb_function_bind(&o, name, target);
 }

@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "inject/count/bare.h"
 #include "inject/count/functions.h"
+#include "inject/count/leave.h"
 #include "inject/count/trampoline.h"
 #include "inject/count/wanted.h"
 #include <plumb/detail/abi.h>
@@ -77,8 +78,9 @@ void plumb_counts_describe(struct plumb_calls_area *area)
 void plumb_counts_attach(const struct plumb_api *api)
 {
     struct plumb_open_place place = {.size = sizeof place};
-    if (api->size < offsetof(struct plumb_api, open_place) + sizeof api->open_place)
+    if (api->size < offsetof(struct plumb_api, leave) + sizeof api->leave)
         return;
+    plumb_leave_tell(api->leave);
     api->open_place(&place);
     if (place.head_at != PLUMB_RECORD_HEAD || place.base_at != PLUMB_RECORD_BASE)
         return;

@@ -3,6 +3,7 @@
 
 #include "inject/count/bare.h"
 #include "inject/count/functions.h"
+#include "inject/count/leave.h"
 #include "inject/count/mapped.h"
 #include "inject/count/wanted.h"
 
@@ -37,12 +38,17 @@ static bool is_address(const Elf64_Rela *r)
     return type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
 }
 
-/* Returns the name of a wanted function to whose address the relocation refers, else NULL. */
-static const char *wanted_name(const struct plumb_object *o, const Elf64_Rela *r)
+static bool is_watched(const char *name)
+{
+    return plumb_wanted_name(name) || plumb_leave_is_name(name);
+}
+
+/* Returns the name of a watched function to whose address the relocation refers, else NULL. */
+static const char *watched_name(const struct plumb_object *o, const Elf64_Rela *r)
 {
     const Elf64_Sym *s = is_address(r) ? function_of(o, r) : NULL;
     const char *name = s ? o->strings + s->st_name : NULL;
-    return name && *name && plumb_wanted_name(name) && !has_own_address(name) ? name : NULL;
+    return name && *name && is_watched(name) && !has_own_address(name) ? name : NULL;
 }
 
 void plumb_relocations_program(const struct plumb_object *o)
@@ -61,7 +67,7 @@ void plumb_relocations_program(const struct plumb_object *o)
     for (size_t i = 0; plt && i < n && own_addresses < OWN_ADDRESSES; i++) {
         const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(plt[i].r_info)];
         const char *name = o->strings + s->st_name;
-        if (s->st_shndx == SHN_UNDEF && s->st_value && plumb_wanted_name(name))
+        if (s->st_shndx == SHN_UNDEF && s->st_value && is_watched(name))
             own_address[own_addresses++] = name;
     }
 }
@@ -92,15 +98,20 @@ static bool make_writable(struct plumb_mapped *at, const Elf64_Rela *r)
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 
+static void note(const struct plumb_object *o, const char *name, const char *why)
+{
+    if (plumb_wanted_name(name))
+        plumb_note_uncounted(o->file, name, why);
+}
+
 static void watch(const struct plumb_object *o, struct plumb_mapped *at, Elf64_Rela *r,
                   const char *name)
 {
     const Elf64_Xword symbol = ELF64_R_SYM(r->r_info);
     if (r->r_addend) {
-        plumb_note_uncounted(o->file, name, "a table has an address inside it");
+        note(o, name, "a table has an address inside it");
     } else if (!make_writable(at, r)) {
-        plumb_note_uncounted(o->file, name,
-                             "calls through a pointer: the relocation cannot be made writable");
+        note(o, name, "calls through a pointer: the relocation cannot be made writable");
     } else {
         r->r_info = ELF64_R_INFO(symbol, R_X86_64_JUMP_SLOT);
         if (!(at->protection & WRITE))
@@ -112,7 +123,7 @@ void plumb_relocations_watch(const struct plumb_object *o)
 {
     struct plumb_mapped at = {0, 0, 0};
     for (size_t i = 0; i < o->relocation_count; i++) {
-        const char *name = wanted_name(o, &o->relocations[i]);
+        const char *name = watched_name(o, &o->relocations[i]);
         if (name)
             watch(o, &at, &o->relocations[i], name);
     }

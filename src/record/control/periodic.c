@@ -1,4 +1,5 @@
-/* periodic.c: the periodic work of the helper while a run is open, and the signals that end a run.
+/* periodic.c: the periodic work of the helper while a run is open, and the ends of a process that
+ * come without exit handlers: signals, and _exit() where calls are counted.
  *
  * It takes clock anchors after 5 ms, 50 ms, then each second, so that a killed run still has a
  * fitted clock. It samples memory, and calibrates the cost of a span once per process. It does
@@ -21,6 +22,7 @@
 #include "record/calls/calls.h"
 #include "record/metrics/metrics.h"
 #include "record/runtime/helper.h"
+#include "record/runtime/helper_life.h"
 #include "record/runtime/keeper.h"
 #include "record/runtime/mapping.h"
 #include "record/runtime/own_cpu.h"
@@ -124,7 +126,38 @@ void plumb_periodic_open_later(uint32_t ms)
     plumb_helper_ask(PLUMB_JOB_RSS); /* any job would do: it only wakes the helper */
 }
 
-/* ---- Signals --------------------------------------------------------------------------------- */
+/* ---- Ends without exit handlers -------------------------------------------------------------- */
+
+/* Has the helper end the run. The calling thread may be anywhere, also inside plumb, and changes
+ * nothing any more. Returns whether that is new. */
+static bool end_run(void)
+{
+    struct plumb_thread *th = plumb_tls;
+    bool froze = th && !PLUMB_LOAD(th->frozen);
+    if (froze)
+        PLUMB_RELEASE(th->frozen, 1);
+    PLUMB_RELEASE(periodic.signalled, 1);
+    plumb_helper_do(PLUMB_JOB_STOP, SIGNAL_WAIT_MS * (uint64_t)MS);
+    plumb_log_show(PLUMB_LOG_TO_STDERR);
+    return froze;
+}
+
+/* Returns whether there are counted calls that no run has. A forked child may have no helper yet.
+ * A check that may end the program is not made here. */
+static bool has_counts_alone(void)
+{
+    return PLUMB_LOAD(plumb_rt.want_run) && plumb_calls_wait() &&
+           plumb_rt.settings.region_check != PLUMB_REGION_ABORT && plumb_helper_start_by_span() &&
+           plumb_helper_is_there();
+}
+
+void plumb_periodic_leave(void)
+{
+    int saved = errno;
+    if (plumb_rt.pid == (uint32_t)getpid() && (PLUMB_LOAD(periodic.running) || has_counts_alone()))
+        (void)end_run();
+    errno = saved;
+}
 
 static void on_signal(int sig)
 {
@@ -132,15 +165,8 @@ static void on_signal(int sig)
     struct plumb_thread *th = plumb_tls;
     sigset_t only;
     bool froze = false;
-    if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(periodic.running)) {
-        /* Whether it was interrupted inside plumb or not, this thread changes nothing any more. */
-        froze = th && !PLUMB_LOAD(th->frozen);
-        if (froze)
-            PLUMB_RELEASE(th->frozen, 1);
-        PLUMB_RELEASE(periodic.signalled, 1);
-        plumb_helper_do(PLUMB_JOB_STOP, SIGNAL_WAIT_MS * (uint64_t)MS);
-        plumb_log_show(PLUMB_LOG_TO_STDERR);
-    }
+    if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(periodic.running))
+        froze = end_run();
     signal(sig, SIG_DFL);
     sigemptyset(&only);
     sigaddset(&only, sig);

@@ -1,5 +1,5 @@
-/* periodic.h: the periodic work of the helper while a run is open, and the signals that end a run.
- */
+/* periodic.h: the periodic work of the helper while a run is open, and the ends of a process that
+ * come without exit handlers. */
 #ifndef PLUMB_RECORD_CONTROL_PERIODIC_H
 #define PLUMB_RECORD_CONTROL_PERIODIC_H
 
@@ -13,7 +13,9 @@ uint64_t plumb_periodic_turn(void);
 /* A run is open. `early`: the program may not have set its handlers yet. */
 void plumb_periodic_start(struct plumb_run *run, bool early);
 void plumb_periodic_stop(void);
-/* Returns whether a signal ends the run: a thread waits in our handler. */
+/* plumb_api.leave */
+void plumb_periodic_leave(void);
+/* Returns whether the run ends without exit handlers: a thread waits, perhaps in a handler. */
 bool plumb_periodic_was_signalled(void);
 void plumb_periodic_forget(void); /* in the child of a fork: the run is the parent's */
 
