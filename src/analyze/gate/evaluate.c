@@ -323,10 +323,11 @@ static void explain_nothing(struct plumb_gate_case *g, struct plumb_gate_check *
 {
     const struct plumb_gate_rule *rule = c->rule;
     struct plumb_nearest n = plumb_nearest_start(rule->node ? rule->node : "");
-    bool metric = false;
+    bool metric = false, counted = true;
     c->limit = plumb_gate_limit_for(rule, machine_of(g));
     for (size_t i = 0; i < g->side[PLUMB_GATE_SIDE_NEW].count; i++) {
         const struct plumb_gate_source *s = &g->side[PLUMB_GATE_SIDE_NEW].sources[i];
+        counted &= plumb_gate_was_counted(s, rule);
         for (size_t k = 0; k < s->count; k++) {
             metric |= s->values[k].metric == rule->metric;
             if (rule->node)
@@ -337,6 +338,9 @@ static void explain_nothing(struct plumb_gate_case *g, struct plumb_gate_check *
         rule->missing == PLUMB_GATE_MISSING_SKIP ? PLUMB_GATE_SKIPPED : PLUMB_GATE_INCONCLUSIVE;
     if (!metric)
         c->detail = plumb_arena_printf(&g->arena, "the results have no '%s'", rule->metric->name);
+    else if (!counted)
+        c->detail = plumb_arena_printf(
+            &g->arena, "'plumb record --count' was not asked to count '%s'", rule->count_name);
     else if (n.best && strcmp(n.best, rule->node) != 0)
         c->detail =
             plumb_arena_printf(&g->arena, "nothing in the results matches; there is '%s'", n.best);

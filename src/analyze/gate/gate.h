@@ -41,6 +41,7 @@ struct plumb_gate_value {
 struct plumb_gate_source {
     const char *path;
     const char *machine; /* names of devices, processor, host; limits choose by it */
+    const char *calls;   /* the list of `plumb record --count`; NULL: it is not known */
     bool partial;        /* single values that a caller measured, besides other results */
     struct plumb_gate_value *values;
     size_t count, cap;

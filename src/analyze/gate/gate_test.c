@@ -186,6 +186,30 @@ static void a_node_without_a_row_has_0_where_its_kind_was_counted(void **state)
     end(&f);
 }
 
+static void a_function_whose_calls_were_not_counted_is_not_0(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, "[never called]\nmetric = calls\nname = libiir.so.0:slow_forward\n"
+              "node = loop\nlimit = == 0\n"
+              "[misspelt]\nmetric = calls\nname = libiir.so.0:slow_foward\n"
+              "node = loop\nlimit = == 0\n"
+              "[another]\nmetric = calls\nname = copy\nnode = loop\nlimit = == 0\n"
+              "[any]\nmetric = calls\nnode = loop\nlimit = == 3\n");
+    struct plumb_gate_source *s = result(&f, PLUMB_GATE_SIDE_NEW);
+    s->calls = "libdnnl.so.2:dnnl_*,libiir.so:*_forward,copy";
+    put(&f, s, "runs", "loop", 5);
+    put(&f, s, "calls", "loop", 3)->name = "libiir.so.0:sos_forward";
+    const struct plumb_gate_check *c = evaluate(&f, 4);
+    assert_int_equal(c[0].verdict, PLUMB_GATE_PASS);
+    assert_int_equal(c[1].verdict, PLUMB_GATE_INCONCLUSIVE);
+    assert_string_equal(c[1].detail, "'plumb record --count' was not asked to count "
+                                     "'libiir.so.0:slow_foward'");
+    assert_int_equal(c[2].verdict, PLUMB_GATE_PASS);
+    assert_int_equal(c[3].verdict, PLUMB_GATE_PASS);
+    end(&f);
+}
+
 static void a_count_of_the_run_is_that_of_all_nodes(void **state)
 {
     struct fixture f;
@@ -352,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_count_below_0_has_limits_too),
         cmocka_unit_test(a_growing_buffer_fails_with_the_name_of_its_stage),
         cmocka_unit_test(a_node_without_a_row_has_0_where_its_kind_was_counted),
+        cmocka_unit_test(a_function_whose_calls_were_not_counted_is_not_0),
         cmocka_unit_test(a_count_of_the_run_is_that_of_all_nodes),
         cmocka_unit_test(every_result_counts_by_itself),
         cmocka_unit_test(the_old_results_span_a_range),

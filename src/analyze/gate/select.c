@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text/glob.h"
 
 /* Values of a crossover are of one element type each, and cannot be added up. */
 static bool is_by_name(const struct plumb_gate_rule *rule)
@@ -95,13 +96,36 @@ static bool is_pattern(const char *text)
     return text && strpbrk(text, "*?[\\");
 }
 
+/* Libraries are left out: a list may name the file, and a row has the SONAME. */
+static const char *function_of(const char *name, size_t n)
+{
+    const char *colon = memchr(name, ':', n);
+    return colon ? colon + 1 : name;
+}
+
+bool plumb_gate_was_counted(const struct plumb_gate_source *s, const struct plumb_gate_rule *rule)
+{
+    const char *name = rule->count_name, *item = s->calls;
+    if (!item || !name || is_pattern(name) || strcmp(rule->metric->name, "calls") != 0)
+        return true;
+    for (size_t n; *item; item += n + (item[n] == ',')) {
+        n = strcspn(item, ",");
+        const char *pattern = function_of(item, n);
+        if (plumb_glob_matches(pattern, (size_t)(item + n - pattern),
+                               function_of(name, strlen(name))))
+            return true;
+    }
+    return false;
+}
+
 /* A node that ran and has no row of a kind that was counted: its count is 0. */
 static bool ran_without(const struct plumb_gate_value *v, const struct plumb_gate_source *s,
                         const struct plumb_gate_rule *rule)
 {
     return is_count(rule) && rule->node && !rule->step_text && !is_pattern(rule->count_name) &&
            strcmp(v->metric->name, "runs") == 0 && matches(rule->node, v->node) &&
-           matches(rule->phase, v->phase) && has_kind(s, rule->metric);
+           matches(rule->phase, v->phase) && has_kind(s, rule->metric) &&
+           plumb_gate_was_counted(s, rule);
 }
 
 static int select_source(struct plumb_gate_keys *out, struct plumb_gate_case *g,

@@ -26,6 +26,10 @@ int plumb_gate_select(struct plumb_gate_keys *out, struct plumb_gate_case *g,
 bool plumb_gate_is_of(const struct plumb_gate_value *v, const struct plumb_gate_rule *rule,
                       const struct plumb_gate_key *key, const char *node);
 
+/* Whether the result may have calls of the function that the rule names: as far as is known, its
+ * calls were counted. True of other rules. */
+bool plumb_gate_was_counted(const struct plumb_gate_source *s, const struct plumb_gate_rule *rule);
+
 /* Whether the highest of several values counts, and not their sum. */
 bool plumb_gate_is_peak(const struct plumb_gate_metric *m);
 

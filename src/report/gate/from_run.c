@@ -150,6 +150,14 @@ static const char *machine_of(struct taking *k)
     return own;
 }
 
+static const char *list_of_calls(struct taking *k)
+{
+    for (size_t i = 0; i < k->t->env_count; i++)
+        if (strcmp(k->t->env[i].key, "PLUMB_COUNT") == 0)
+            return copy(k, k->t->env[i].value);
+    return NULL;
+}
+
 int plumb_gate_take_run(struct plumb_gate_case *g, enum plumb_gate_side side,
                         const struct plumb_timing *t, const char *path, plumb_error *err)
 {
@@ -157,6 +165,7 @@ int plumb_gate_take_run(struct plumb_gate_case *g, enum plumb_gate_side side,
     int rc = PLUMB_OK;
     if (k.source) {
         k.source->machine = machine_of(&k);
+        k.source->calls = list_of_calls(&k);
         if (t->wall_clock_ns > 0)
             put_time(&k, "wall_clock", NULL, (double)t->wall_clock_ns);
         take_run_memory(&k);
