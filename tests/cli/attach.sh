@@ -194,6 +194,8 @@ wait "$busy"
 [ "$(count whole begin)" = 1 ] || fail 'the run has lost a row'
 [ "$before" -gt 20 ] && [ "$(count whole part)" -gt "$before" ] || fail "rows: $before of $(count whole part)"
 [ "$(jq '.trace_windows | length' whole/timing.json)" = 1 ] || fail 'the window is not in the report of the run'
+jq -e '.wall_clock_ns as $whole | .trace_windows[0] | .from_ns > 0 and .to_ns - .from_ns > 299e6 and .to_ns < $whole' \
+    whole/timing.json >/dev/null || fail "the times of the window: $(jq -c '.trace_windows, .wall_clock_ns' whole/timing.json)"
 rm end
 
 PLUMB_CONTROL=1 ./host >host.out &
