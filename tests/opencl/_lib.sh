@@ -55,14 +55,16 @@ record() {
     fi
 }
 
-# events DIR: "LANE|NAME|KIND|GRID|BYTES" of each event on a queue
+# events DIR: "LANE|NAME|KIND|GRID|BYTES" of each event on a queue. The driver may report a command after the next one,
+# which puts it on a second track of the queue ("queue 0 2"): here it is one of the queue.
 events() {
     "$PLUMB_BIN" export --format csv -o - "$1" 2>/dev/null | /usr/bin/python3 -c '
-import csv, json, sys
+import csv, json, re, sys
 for row in csv.DictReader(sys.stdin):
     if row["lane"].startswith("opencl:") and "waits" not in row["lane"]:
         args = json.loads(row["args"] or "{}")
-        print(row["lane"], row["name"], row["kind"], args.get("grid", ""), args.get("bytes", ""), sep="|")'
+        lane = re.sub(r"(: queue \d+( \(out of order\))?) \d+$", r"\1", row["lane"])
+        print(lane, row["name"], row["kind"], args.get("grid", ""), args.get("bytes", ""), sep="|")'
 }
 
 # state DIR FILTER: what timing.json has of the collector
