@@ -55,16 +55,17 @@ static inline int host_status_of(pid_t pid)
 
 /* ---- Signals at a rate ----------------------------------------------------------------------- */
 
+static inline void host_signals_to(struct sigaction action, int us)
+{
+    struct itimerval timer = {{0, us}, {0, us}};
+    HOST_NEEDS(sigaction(SIGALRM, &action, NULL) == 0);
+    HOST_NEEDS(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
 /* SIGALRM every `us` microseconds from now on. */
 static inline void host_signals(void (*handler)(int), int us)
 {
-    struct itimerval timer = {{0, us}, {0, us}};
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    HOST_NEEDS(sigaction(SIGALRM, &action, NULL) == 0);
-    HOST_NEEDS(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+    host_signals_to((struct sigaction){.sa_handler = handler, .sa_flags = SA_RESTART}, us);
 }
 
 static inline void host_signals_end(void)
