@@ -11,6 +11,7 @@
 #include <sys/time.h>
 
 #include "record_capture.h"
+#include "signal_point.h"
 
 enum { VALUES = 50, RUNS = 10, HANDLED = 20 };
 
@@ -145,8 +146,10 @@ static void of_calls_in_the_program_and_in_handlers_one_is_kept_whole(void **sta
         handled = 0;
         assert_int_equal(setitimer(ITIMER_VIRTUAL, &often, NULL), 0);
         capture_start("busy");
-        while (handled < HANDLED)
+        while (handled < HANDLED) {
             call(number++);
+            signal_point();
+        }
         assert_int_equal(setitimer(ITIMER_VIRTUAL, &never, NULL), 0);
         capture_finish();
         one_whole_call();

@@ -12,6 +12,7 @@
 
 #include "record/runtime/lock.h"
 #include "record_timing.h"
+#include "signal_point.h"
 #include <plumb/collector.h>
 
 enum { SIGNALS = 400, SPANS_MOST = 20000000 };
@@ -92,8 +93,11 @@ static void a_storm_of_signals_leaves_every_span_whole(void **state)
     uint64_t n = 0;
     (void)state;
     storm(1);
-    for (; handled < SIGNALS && n < SPANS_MOST; n++)
+    for (; handled < SIGNALS && n < SPANS_MOST; n++) {
         main_spans();
+        if (n % 64 == 0)
+            signal_point();
+    }
     assert_true(handled > 0);
     check_and_restart(n);
 }
@@ -113,8 +117,10 @@ static void a_storm_during_everything_else_harms_nothing(void **state)
         plumb_counter_add("things", 1);
         plumb_record_ns(plumb_node_get("sample"), 5);
         plumb_async_end(async);
-        if (n % 64 == 0)
+        if (n % 64 == 0) {
             plumb_rows_free(record_rows(NULL, NULL));
+            signal_point();
+        }
         if (n % 256 == 0)
             plumb_reset(plumb_pipeline_get("other"), NULL);
     }

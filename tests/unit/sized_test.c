@@ -15,6 +15,7 @@
 
 #include "record_memory.h"
 #include "record_traced.h"
+#include "signal_point.h"
 
 static void allocate(uint64_t bytes)
 {
@@ -472,6 +473,7 @@ static void handlers_lose_no_call(void **state)
             PLUMB_SPAN("inner");
             allocate(8);
         }
+        signal_point();
     }
     __atomic_store_n(&handles, 0, __ATOMIC_RELAXED);
     memset(&timer, 0, sizeof timer);
