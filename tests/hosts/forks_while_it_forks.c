@@ -5,9 +5,9 @@
  * lock of plumb that is held by a thread that opens and closes runs. The outer fork must release
  * the locks it took; otherwise every other thread waits forever.
  *
- * Between the handlers of pthread_atfork(), fork() of glibc holds a lock of its own, which a fork in
- * a signal handler would wait for without end, with or without plumb. There the reporter does not
- * fork. */
+ * Between the handlers of pthread_atfork(), fork() of glibc holds a lock of its own, which a fork
+ * in a signal handler would wait for without end, with or without plumb. There the reporter does
+ * not fork. */
 #include "hosts/host.h"
 
 #include <pthread.h>
