@@ -236,7 +236,7 @@ void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *
     out->name = plumb_live_node_name(&m->view, row->node);
     out->pipeline = plumb_live_pipeline_name(&m->view, row->group >> 8);
     out->phase = plumb_live_phase_name(&m->view, row->group & 0xff);
-    out->stage = n && n->flags & PLUMB_POINT_STAGE;
+    out->stage = n && PLUMB_LOAD(n->flags) & PLUMB_POINT_STAGE;
     if (m->live)
         return;
     out->last_failure = row->why_off ? plumb_live_text(&m->view, row->why_off) : NULL;

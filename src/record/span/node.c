@@ -200,7 +200,7 @@ void plumb_node_add_flags(plumb_node node, uint32_t flags)
     PLUMB_RELEASE(plumb_node_at(node)->flags, plumb_node_at(node)->flags | flags);
     if (plumb_rt.run && node < plumb_rt.run->h->nodes.count) {
         struct plumb_live_node *n = plumb_table_at(plumb_rt.run, &plumb_rt.run->h->nodes, node);
-        n->flags |= flags;
+        PLUMB_STORE(n->flags, n->flags | flags); /* the writer of a trace reads it */
     }
 }
 
