@@ -194,6 +194,14 @@ static int find(struct attach *a)
     /* Another attach may have ended its run between the two. */
     if (plumb_control_status(&p, a->control, &err) < 0)
         return say(&err);
+    if (p->recording > 1) {
+        plumb_cli_say(
+            &plumb_cmd_attach,
+            "process %u has passed no trace point that opens its run: wait until 'plumb ps' "
+            "says that it records; a program without marks never does",
+            p->pid);
+        return PLUMB_EXIT_TROUBLE;
+    }
     a->pid = p->pid;
     a->run = !p->recording;
     snprintf(a->run_dir, sizeof a->run_dir, "%s", p->run_dir ? p->run_dir : "");

@@ -39,8 +39,9 @@ static void say(const plumb_otlp_batch *b)
         plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " traceparent%s ignored; the first: %s",
                       b->parents_ignored, b->parents_ignored == 1 ? " is" : "s are",
                       b->why_ignored);
-    plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " requests, %" PRIu64 " spans%s", b->requests,
-                  b->spans, b->over ? "" : "; the run still records, and has more later");
+    plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " request%s, %" PRIu64 " span%s%s", b->requests,
+                  b->requests == 1 ? "" : "s", b->spans, b->spans == 1 ? "" : "s",
+                  b->over ? "" : "; the run still records, and has more later");
 }
 
 static bool put(const plumb_otlp_batch *b, const char *run, const char *output)

@@ -289,6 +289,45 @@ closes closed_run
 closes closed_rows PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=whole_rows
 [ "$(count whole_rows work)" -gt "$(count closed_rows work)" ] || fail 'the run of the program was ended'
 
+# A run that was asked for, in a program that has passed no trace point yet.
+cat >late.c <<'END'
+#include <plumb/plumb.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+    const struct timespec t = {0, 1000000};
+    while (access("end", F_OK) != 0)
+        nanosleep(&t, NULL);
+    PLUMB_SPAN("late");
+    return 0;
+}
+END
+build_linked late.c late
+PLUMB_CONTROL=1 PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=late_run ./late &
+idle=$!
+wait_for records "$idle" next
+expect 'a run that is not open yet' 2 attach "$idle" --for 1s -o early
+[ "$(wc -l <err.txt)" = 1 ] && has err.txt 'has passed no trace point' 'plumb ps'
+[ ! -e early ] || fail "left behind: $(ls early)"
+touch end
+wait "$idle" || fail 'the status of a program that passes its first trace point late'
+[ "$(count late_run late)" = 1 ] || fail 'its run'
+rm end
+
+# A process with namespaces of its own has another pid there. Not every machine allows that.
+if unshare -pfm true 2>unshare.err; then
+    PLUMB_CONTROL=1 unshare -pfm ./late &
+    idle=$!
+    wait_for pgrep -P "$idle" -x late
+    apart=$(pgrep -P "$idle" -x late)
+    expect 'a process of a container' 2 attach "$apart" --for 1s -o apart
+    [ "$(wc -l <err.txt)" = 1 ] && has err.txt 'is in a container' "nsenter -a -t $apart"
+    touch end
+    wait "$idle" || fail 'the status of a process of a container'
+    rm end
+fi
+
 # A child that the process forks in the meantime takes part by itself, and records nothing.
 cat >forks.c <<'END'
 #include <plumb/plumb.h>

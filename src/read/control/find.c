@@ -174,6 +174,22 @@ static int by_path(struct plumb_found *out, const char *who, plumb_error *err)
     return PLUMB_OK;
 }
 
+/* Its socket is then named after the pid that it has there, or lies in a folder of its own. */
+static bool is_in_container(uint32_t pid)
+{
+    static const char *const kinds[] = {"pid", "mnt"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char path[64], own[64];
+        struct stat there, here;
+        snprintf(path, sizeof path, "/proc/%u/ns/%s", pid, kinds[i]);
+        snprintf(own, sizeof own, "/proc/self/ns/%s", kinds[i]);
+        if (stat(path, &there) == 0 && stat(own, &here) == 0 &&
+            (there.st_ino != here.st_ino || there.st_dev != here.st_dev))
+            return true;
+    }
+    return false;
+}
+
 static int no_such_pid(uint32_t pid, plumb_error *err)
 {
     char path[64];
@@ -185,6 +201,12 @@ static int no_such_pid(uint32_t pid, plumb_error *err)
         return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
                           "process %u belongs to user %u: only that user can control it", pid,
                           (unsigned)st.st_uid);
+    if (is_in_container(pid))
+        return plumb_fail(
+            err, PLUMB_ERR_NOT_FOUND,
+            "process %u is in a container, or has other namespaces: run plumb in there "
+            "(docker exec, nsenter -a -t %u)",
+            pid, pid);
     return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
                       "process %u cannot be controlled: start it with PLUMB_CONTROL=1, or let it "
                       "call plumb_control_open()",
