@@ -43,6 +43,29 @@ const char *plumb_live_text(const struct plumb_live_view *v, uint64_t reference)
     return text[bytes] == '\0' ? text : "?";
 }
 
+PLUMB_RACY const char *plumb_live_why(const struct plumb_live_view *v, uint64_t reference,
+                                      char out[PLUMB_WHY_BYTES])
+{
+    uint64_t turn = reference >> PLUMB_TEXT_BITS;
+    uint64_t off = reference & ((UINT64_C(1) << PLUMB_TEXT_BITS) - 1);
+    const struct plumb_live_why *w;
+    uint32_t bytes;
+    if (!turn || v->loader)
+        return plumb_live_text(v, reference);
+    w = plumb_live_at(v, off - offsetof(struct plumb_live_why, text), sizeof *w);
+    if (!w)
+        return "?";
+    if (PLUMB_ACQUIRE(w->turn) != turn)
+        return "(other)";
+    bytes = PLUMB_LOAD(w->text.bytes);
+    for (uint32_t i = 0; i < PLUMB_WHY_BYTES; i++)
+        out[i] = PLUMB_LOAD(w->bytes[i]);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (PLUMB_LOAD(w->turn) != turn)
+        return "(other)";
+    return bytes < PLUMB_WHY_BYTES && out[bytes] == '\0' ? out : "?";
+}
+
 const char *plumb_live_node_name(const struct plumb_live_view *v, uint32_t node)
 {
     const struct plumb_live_node *n = plumb_live_element(v, &v->h->nodes, node, sizeof *n);

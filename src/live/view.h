@@ -77,6 +77,11 @@ static inline void *plumb_live_element(const struct plumb_live_view *v,
  * been replaced, "?" for one that is missing or does not end where its length says. Never NULL. */
 const char *plumb_live_text(const struct plumb_live_view *v, uint64_t reference);
 
+/* The same of a reason (struct plumb_live_why), in a mapping that this process writes to: the text
+ * may be replaced at any moment, so `out` gets it whole, or it reads as replaced. */
+const char *plumb_live_why(const struct plumb_live_view *v, uint64_t reference,
+                           char out[PLUMB_WHY_BYTES]);
+
 /* Return a name, "?" for a missing one. */
 const char *plumb_live_node_name(const struct plumb_live_view *v, uint32_t node);
 const char *plumb_live_phase_name(const struct plumb_live_view *v, uint32_t phase);

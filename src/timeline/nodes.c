@@ -58,7 +58,8 @@ struct plumb_trace_nodes {
     char dir[1024];
     struct node_track **tracks; /* by number */
     uint32_t track_cap;
-    uint64_t dropped; /* spans */
+    uint64_t dropped;          /* spans */
+    char why[PLUMB_WHY_BYTES]; /* of the span that is being written */
 };
 
 static uint64_t ns_of(const struct node_track *l, uint64_t ticks)
@@ -119,7 +120,8 @@ static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const stru
     const struct plumb_live_view *s = &l->all->file->source;
     size_t n = 0;
     if (f->flags & PLUMB_TRACE_FAILED)
-        args[n++] = text_arg("failed", f->why_off ? plumb_live_text(s, f->why_off) : "");
+        args[n++] =
+            text_arg("failed", f->why_off ? plumb_live_why(s, f->why_off, l->all->why) : "");
     if (f->flags & PLUMB_TRACE_ABANDONED)
         args[n++] = true_arg("abandoned");
     if (how == PLUMB_TRACE_END_UNBALANCED)

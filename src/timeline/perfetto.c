@@ -161,7 +161,8 @@ static void add_flag(struct args *a, uint32_t key)
 static void add_reason(struct plumb_thread_track *l, struct args *a, uint32_t key, uint64_t why_off)
 {
     if (why_off)
-        add_arg(a, key, PLUMB_PF_TEXT)->v.text = plumb_live_text(&l->file->source, why_off);
+        add_arg(a, key, PLUMB_PF_TEXT)->v.text =
+            plumb_live_why(&l->file->source, why_off, l->file->why);
     else
         add_flag(a, key);
 }

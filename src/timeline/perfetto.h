@@ -54,6 +54,7 @@ struct plumb_trace_file {
     struct plumb_pf_anchor zero;
     uint64_t seed, process_track;
     struct plumb_pf_texts texts;
+    char why[PLUMB_WHY_BYTES]; /* of the event that is being written */
     struct plumb_map text_ids; /* text offset -> id of its own + 1 */
     uint64_t *text_offs;       /* [PLUMB_TRACE_TEXTS] */
     uint32_t text_count;
