@@ -211,7 +211,7 @@ const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_threa
     for (int i = 0; i < 2 && q->dropping; i++) {
         const struct plumb_trace_gap *g = &q->gap[i];
         /* A block whose fold was not finished is not lost: it is in the ring. */
-        if (g->through_block && g->through_block <= live->folded &&
+        if (g->through_block && g->through_block <= PLUMB_ACQUIRE(live->folded) &&
             g->count <= PLUMB_TRACE_GAP_NODES && (!best || g->through_block > best->through_block))
             best = g;
     }
@@ -393,7 +393,8 @@ static void settle_rest(const struct plumb_live_view *s, struct plumb_live_threa
         number++;
     }
     rest_gap(&r);
-    q->put = 0; /* empty: the recovery of the file finds only the gap */
+    /* Empty: the recovery of the file finds only the gap. The writer may be looking at it. */
+    PLUMB_STORE(q->put, 0);
 }
 #pragma GCC diagnostic pop
 
@@ -427,8 +428,8 @@ static void add_losses(const struct plumb_live_view *s, struct plumb_live_thread
     struct losses *l = arg;
     (void)s;
     (void)live;
-    l->spans += q->dropped_spans;
-    l->threads += q->dropped_spans != 0;
+    l->spans += PLUMB_LOAD(q->dropped_spans);
+    l->threads += PLUMB_LOAD(q->dropped_spans) != 0;
 }
 
 uint64_t plumb_trace_lost(const struct plumb_live_view *s, uint32_t *threads)
@@ -445,7 +446,7 @@ static void add_losses_here(const struct plumb_live_view *s, struct plumb_live_t
     struct losses *l = arg;
     (void)live;
     if (plumb_trace_takes_part(s, q))
-        l->spans += q->dropped_spans - q->dropped_before;
+        l->spans += PLUMB_LOAD(q->dropped_spans) - q->dropped_before;
 }
 
 uint64_t plumb_trace_lost_here(const struct plumb_live_view *s)

@@ -29,7 +29,7 @@ void plumb_lane_drain_facts(struct plumb_trace_file *f)
         plumb_trace_file_fact(f, key, ppm);
         clock_fact(f, name, "bound_ns",
                    plumb_lane_bound_ns(plumb_lane_clock_width(c), f->clock.ns_per_tick));
-        clock_fact(f, name, "anchors", c->anchors);
-        clock_fact(f, name, "jumps", c->jumps);
+        clock_fact(f, name, "anchors", PLUMB_LOAD(c->anchors));
+        clock_fact(f, name, "jumps", PLUMB_LOAD(c->jumps));
     }
 }

@@ -62,7 +62,7 @@ void plumb_lanes_window(struct plumb_run *run)
             carve_queue(run, l,
                         PLUMB_AT(run, const char, l->name_off + sizeof(struct plumb_live_text)));
         /* An emit that was held up since the last window publishes to a position before these. */
-        l->taken = PLUMB_LOAD(l->tail);
+        PLUMB_STORE(l->taken, PLUMB_LOAD(l->tail));
         l->commit[0].batch = l->commit[1].batch = 0;
         l->sequence = 0;
         l->told_dropped = l->dropped_before = PLUMB_LOAD(l->dropped);
@@ -512,7 +512,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
     }
     /* The origin of work on the host only says what is open around it. A flow leads from there to
      * its event if nodes have files of their own, which must know whose work it is. */
-    traced = plumb_traced(in.th) && (launches || in.run->h->trace.nodes_off);
+    traced = plumb_traced(in.th) && (launches || PLUMB_LOAD(in.run->h->trace.nodes_off));
     out->flow = NO_LAUNCH;
     if (launches || traced)
         out->flow |= __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED);

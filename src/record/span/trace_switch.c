@@ -287,10 +287,11 @@ static int describe(struct plumb_run *run, const struct plumb_trace_window *w, p
         return rc;
     snprintf(now.path, sizeof now.path, "%s%s%s", w->path ? "" : run->dir, w->path ? "" : "/",
              w->path ? w->path : name);
-    t->what = plumb_trace_contents() | (nodes_off ? PLUMB_TRACE_ONLY_NODES : 0);
+    /* Threads look at the contents once they have a queue, and that is not ordered. */
+    PLUMB_STORE(t->what, plumb_trace_contents() | (nodes_off ? PLUMB_TRACE_ONLY_NODES : 0));
     t->max_bytes = w->max_bytes ? w->max_bytes : plumb_rt.settings.trace_max_bytes;
     t->steps_off = t->regions_off = 0;
-    t->nodes_off = nodes_off;
+    PLUMB_STORE(t->nodes_off, nodes_off);
     t->within_off = within_off;
     t->path_off = path_off;
     t->error = 0;

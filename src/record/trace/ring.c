@@ -114,7 +114,8 @@ static void keep_now(struct plumb_trace_ring *r, const char *why)
     snprintf(name, sizeof name, "kept-%u.pftrace", t->kept + 1);
     code = t->kept_bytes >= t->max_bytes ? EFBIG : write_piece_file(r, name, why, &bytes, &spans);
     if (code) {
-        if (t->kept_refused++ == 0)
+        PLUMB_BUMP(t->kept_refused, 1); /* those that wait for the piece read it */
+        if (t->kept_refused == 1)
             plumb_say("plumb: cannot keep the newest records in %s/%s: %s", r->run->dir, name,
                       code == EFBIG ? "PLUMB_TRACE_MAX is reached" : strerror(code));
         return;

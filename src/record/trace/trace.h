@@ -46,7 +46,7 @@ static inline bool plumb_traced(const struct plumb_thread *th)
 /* Returns whether the trace includes `what` (enum plumb_live_trace_what). */
 static inline bool plumb_traces(struct plumb_in in, uint32_t what)
 {
-    return plumb_traced(in.th) && in.run->h->trace.what & what;
+    return plumb_traced(in.th) && PLUMB_LOAD(in.run->h->trace.what) & what;
 }
 
 /* Inside enter, before a span begins: records the address of the call and the return addresses that
