@@ -129,9 +129,28 @@ static int64_t sum_peaks(struct plumb_run *run, const char *name)
     int64_t sum = 0;
     for (uint32_t i = 0; i < n; i++)
         if (is_pool(run, i, name))
-            sum +=
-                PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i])->peak_allocated;
+            sum += PLUMB_LOAD(
+                PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i])->peak_allocated);
     return sum;
+}
+
+/* Copies what a pair shows, without the ledger's lock. The copy that is shown stays until the
+ * second change from now. Returns `shown`; 0: neither is whole yet. */
+static PLUMB_RACY uint32_t copy_shown(void *out, const void *pair, size_t bytes,
+                                      const uint32_t *shown)
+{
+    typedef uint64_t __attribute__((may_alias)) word;
+    word *to = out;
+    uint32_t now;
+    do {
+        const word *from;
+        now = PLUMB_ACQUIRE(*shown);
+        from = (const word *)pair + (now & 1) * (bytes / sizeof *from);
+        for (size_t i = 0; i < bytes / sizeof *from; i++)
+            to[i] = PLUMB_LOAD(from[i]);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while (PLUMB_LOAD(*shown) != now);
+    return now;
 }
 
 static int64_t peak_of_uses(struct plumb_run *run, const struct plumb_live_memory *m,
@@ -139,7 +158,8 @@ static int64_t peak_of_uses(struct plumb_run *run, const struct plumb_live_memor
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < m->use_count && i < PLUMB_LIVE_USES; i++)
-        if (m->use[i].pool < run->h->ledger.pools.count && is_pool(run, m->use[i].pool, name))
+        if (m->use[i].pool < PLUMB_ACQUIRE(run->h->ledger.pools.count) &&
+            is_pool(run, m->use[i].pool, name))
             sum += (int64_t)m->use[i].peak_allocated;
     return sum;
 }
@@ -147,13 +167,15 @@ static int64_t peak_of_uses(struct plumb_run *run, const struct plumb_live_memor
 static int64_t peak_of_node(struct plumb_run *run, uint32_t node, const char *name)
 {
     uint32_t n = PLUMB_ACQUIRE(run->h->stages.count);
+    struct plumb_live_memory m;
     int64_t most = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct plumb_live_stage *s = plumb_table_at(run, &run->h->stages, i);
         int64_t peak;
         if (plumb_key_node(s->key) != node)
             continue;
-        peak = peak_of_uses(run, &s->memory.copy[PLUMB_ACQUIRE(s->memory.shown) & 1], name);
+        copy_shown(&m, s->memory.copy, sizeof m, &s->memory.shown);
+        peak = peak_of_uses(run, &m, name);
         most = peak > most ? peak : most;
     }
     return most;
@@ -171,16 +193,17 @@ static bool is_exact(struct plumb_run *run, const struct plumb_live_perf_figures
 static int64_t sum_counters(struct plumb_run *run, uint32_t node, uint32_t first, uint32_t last)
 {
     uint32_t count = PLUMB_ACQUIRE(run->h->perfs.count);
+    struct plumb_live_perf_figures f;
     int64_t sum = PLUMB_COUNT_UNKNOWN;
     for (uint32_t i = 0; i < count; i++) {
         const struct plumb_live_perf *p = plumb_table_at(run, &run->h->perfs, i);
-        const struct plumb_live_perf_figures *f = &p->copy[PLUMB_ACQUIRE(p->shown) & 1];
-        if (p->kernel || !p->staged || !PLUMB_LOAD(p->shown) || plumb_key_node(p->key) != node)
+        if (p->kernel || !p->staged || plumb_key_node(p->key) != node ||
+            !copy_shown(&f, p->copy, sizeof f, &p->shown))
             continue;
         for (uint32_t id = first; id <= last; id++) {
-            if (!is_exact(run, f, id))
+            if (!is_exact(run, &f, id))
                 return PLUMB_COUNT_UNKNOWN;
-            sum = (sum == PLUMB_COUNT_UNKNOWN ? 0 : sum) + (int64_t)f->counter[id].total;
+            sum = (sum == PLUMB_COUNT_UNKNOWN ? 0 : sum) + (int64_t)f.counter[id].total;
         }
     }
     return sum;

@@ -123,7 +123,8 @@ int plumb_pool_of_malloc(struct plumb_run *run, int64_t held)
     pools.device_of[i] = i;
     p = plumb_pool_at(run, i);
     p->by_size = 1;
-    p->held_before = p->allocated = p->peak_allocated = held;
+    p->held_before = p->allocated = held;
+    PLUMB_STORE(p->peak_allocated, held);
     pools.peak_allocated[i] = held;
     pools.sum[i].allocated = pools.sum[i].peak_allocated = held;
     plumb_scopes_pool_peak(i, held, 0);
@@ -198,7 +199,7 @@ void plumb_pool_change(struct plumb_run *run, uint32_t i, int64_t allocated, int
     PLUMB_STORE(p->allocated, before + allocated);
     PLUMB_STORE(p->reserved, p->reserved + reserved);
     if (before + most > p->peak_allocated) {
-        p->peak_allocated = before + most;
+        PLUMB_STORE(p->peak_allocated, before + most); /* record/count/get.c reads it */
         p->peak_ticks = plumb_ticks_from(plumb_rt.clock);
         p->peaks++;
     }
