@@ -289,7 +289,7 @@ static void begin_start(struct plumb_collector *c, struct plumb_run *run)
     PLUMB_STORE(c->generation, run->generation);
     PLUMB_STORE(c->late, 0);
     PLUMB_STORE(c->clocks, 0);
-    c->lanes = 0;
+    PLUMB_STORE(c->lanes, 0);
     c->why[0] = '\0';
     find_options(c);
     memset(&c->last, 0, sizeof c->last);

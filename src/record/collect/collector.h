@@ -55,7 +55,7 @@ struct plumb_collector {
     char why[PLUMB_COLLECTOR_WHY];
     char options[PLUMB_COLLECTOR_OPTIONS];
     struct plumb_collector_clock clock[PLUMB_LIVE_CLOCKS];
-    uint32_t clocks, lanes;      /* `clocks` and the clocks below it are written under `lock` */
+    uint32_t clocks, lanes; /* atomic; `clocks` and the clocks below are written under `lock` */
     plumb_collector_status last; /* the figures of the last finished run */
 };
 

@@ -34,7 +34,7 @@ struct plumb_live_collector *plumb_collector_entry(struct plumb_collector *c, st
 static void keep_figures(struct plumb_collector *c, struct plumb_run *run)
 {
     plumb_lanes_sum(run, c, &c->last);
-    c->last.lanes = c->lanes;
+    c->last.lanes = PLUMB_LOAD(c->lanes);
     c->last.clocks = c->clocks;
 }
 
@@ -107,7 +107,7 @@ int plumb_collector_status_impl(plumb_collector_status *out, plumb_collector *c)
     pthread_mutex_lock(&c->lock);
     s = c->last;
     s.state = c->state;
-    s.lanes = c->lanes;
+    s.lanes = PLUMB_LOAD(c->lanes);
     s.clocks = c->clocks;
     memcpy(s.why, c->why, sizeof s.why);
     pthread_mutex_unlock(&c->lock);

@@ -29,7 +29,7 @@ static bool names_ready(void)
     if (!names.text)
         return false;
     names.text[NAME_OTHER] = "(other)";
-    names.count = NAME_OTHER + 1;
+    PLUMB_RELEASE(names.count, NAME_OTHER + 1);
     return true;
 }
 
