@@ -92,8 +92,10 @@ static void log_line_to(int level, const char *line, plumb_log_fn log, void *arg
 static int summary_text(char **out, plumb_pipeline *pipeline, const char *phase, uint64_t frames,
                         plumb_error *err)
 {
-    const struct plumb_summary_options o = {
-        .pipeline = pipeline ? pipeline->name : NULL, .phase = phase, .frames = frames};
+    const struct plumb_summary_options o = {.pipeline =
+                                                pipeline ? PLUMB_ACQUIRE(pipeline->name) : NULL,
+                                            .phase = phase,
+                                            .frames = frames};
     struct plumb_buf b = {0};
     struct plumb_timing t;
     int rc;

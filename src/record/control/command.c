@@ -73,7 +73,7 @@ static int find_pipeline(plumb_pipeline **out, struct call *c)
     uint32_t n = PLUMB_ACQUIRE(plumb_rt.pipeline_count);
     *out = NULL;
     for (uint32_t i = 0; name && i < n && !*out; i++)
-        if (strcmp(plumb_rt.pipelines[i].name, name) == 0)
+        if (strcmp(PLUMB_ACQUIRE(plumb_rt.pipelines[i].name), name) == 0)
             *out = &plumb_rt.pipelines[i];
     if (name && name[0] && !*out)
         return plumb_fail(&c->err, PLUMB_ERR_NOT_FOUND, "the process has no pipeline '%s'", name);

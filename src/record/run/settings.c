@@ -29,7 +29,7 @@ static void name_default_pipeline(void)
     if (!plumb_rt.pipelines[0].name || strcmp(plumb_rt.pipelines[0].name, name) != 0) {
         char *kept = plumb_keep_text(name);
         if (kept)
-            plumb_rt.pipelines[0].name = kept;
+            PLUMB_RELEASE(plumb_rt.pipelines[0].name, kept);
     }
 }
 
@@ -71,8 +71,8 @@ void plumb_run_adopt_settings(const struct plumb_settings *next)
         plumb_pipeline *p = &plumb_rt.pipelines[i];
         if (p->configured)
             continue;
-        p->enabled = 1;
-        p->sync = s->sync;
+        PLUMB_STORE(p->enabled, 1);
+        PLUMB_STORE(p->sync, s->sync);
         PLUMB_STORE(p->skip_first_n, s->skip_first_n);
     }
 }

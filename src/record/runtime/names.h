@@ -22,7 +22,7 @@ struct plumb_node_entry { /* outlives points and runs */
     uint32_t flags; /* enum plumb_point_flags, of all its points; PLUMB_NODE_SELECTED */
     plumb_device *device;
     struct plumb_node_check *checks; /* of its inputs and outputs (record/stage/check.c) */
-    uint32_t region;                 /* number of its region; 0: none */
+    uint32_t region;                 /* number of its region, atomic; 0: none */
     struct plumb_hooks *hooks;       /* around its runs (record/stage/hook.h); released */
 };
 
@@ -40,7 +40,7 @@ struct plumb_device {
 };
 
 struct plumb_pipeline {
-    const char *name;
+    const char *name; /* released; that of the first one may change between runs */
     uint32_t index;
     uint32_t enabled, sync; /* read without the lock */
     uint64_t skip_first_n;

@@ -97,7 +97,7 @@ int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, p
         plumb_log(PLUMB_LOG_INFO,
                   "plumb: pipeline '%s' is switched on, but no run is open: it records from the "
                   "next plumb_start() on",
-                  p->name);
+                  PLUMB_ACQUIRE(p->name));
     return PLUMB_OK;
 }
 

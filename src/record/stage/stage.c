@@ -29,7 +29,7 @@ static const char *name_of(uint32_t node)
 
 static const char *pipeline_of(uint32_t group)
 {
-    return plumb_rt.pipelines[group >> 8 & 0xff].name;
+    return PLUMB_ACQUIRE(plumb_rt.pipelines[group >> 8 & 0xff].name);
 }
 
 static bool reads_memory(uint32_t flags)
