@@ -70,7 +70,7 @@ static void open_nodes(struct stack *s, struct plumb_thread *th)
     while (plumb_unfolded_next(&u, th))
         replay(s, u.at, u.end);
     plumb_unfolded_close(&u, th);
-    th->batch = 1;
+    PLUMB_STORE(th->batch, 1); /* a window of the trace sets it too */
 }
 
 uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node)

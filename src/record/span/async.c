@@ -124,7 +124,8 @@ static struct plumb_live_async *open_slot(struct plumb_run *run, plumb_async spa
 {
     uint32_t i = (uint32_t)span.id - 1;
     struct plumb_live_async *a;
-    if (i >= PLUMB_ASYNC_CHUNKS * PLUMB_ASYNC_CHUNK || !run->h->async_off[i / PLUMB_ASYNC_CHUNK] ||
+    if (i >= PLUMB_ASYNC_CHUNKS * PLUMB_ASYNC_CHUNK ||
+        !PLUMB_ACQUIRE(run->h->async_off[i / PLUMB_ASYNC_CHUNK]) ||
         (span.id >> 48) != (run->generation & 0xffff))
         return NULL;
     a = slot(run, i);

@@ -206,7 +206,7 @@ static uint32_t node_of(uint32_t index)
     plumb_lock();
     /* Beyond PLUMB_MAX_NODES, other names share the node. */
     if (node != PLUMB_NODE_OTHER) {
-        plumb_node_at(node)->region = index + 1;
+        PLUMB_STORE(plumb_node_at(node)->region, index + 1);
         plumb_node_add_flags(node, PLUMB_POINT_REGION | (e->selected ? PLUMB_NODE_SELECTED : 0));
     }
     PLUMB_RELEASE(e->node, node);
@@ -341,7 +341,7 @@ static plumb_span strange(const char *name)
     plumb_lock();
     new = is_new(name);
     plumb_unlock();
-    if (!new || plumb_rt.settings.quiet || !plumb_regions_speak())
+    if (!new || PLUMB_LOAD(plumb_rt.settings.quiet) || !plumb_regions_speak())
         return no_span;
     best = plumb_region_nearest(name, strlen(name));
     plumb_say("plumb: region '%.200s' is not registered, entering it does nothing%s%s%s", name,
@@ -376,10 +376,10 @@ plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame
                                     struct plumb_caller caller)
 {
     struct plumb_thread *th = recording();
-    uint32_t node = PLUMB_LOAD(point->node), number;
+    uint32_t node = PLUMB_ACQUIRE(point->node), number;
     if (!th)
         return no_span;
-    number = node ? plumb_node_at(node)->region : plumb_region_number(point->name);
+    number = node ? PLUMB_LOAD(plumb_node_at(node)->region) : plumb_region_number(point->name);
     if (!number)
         return strange(point->name);
     if (!node) {
@@ -389,7 +389,7 @@ plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame
         plumb_lock();
         plumb_node_add_site(node, point->file, point->line, point->flags);
         if (node != PLUMB_NODE_OTHER)
-            PLUMB_STORE(point->node, node);
+            PLUMB_RELEASE(point->node, node); /* and with it its region */
         plumb_unlock();
     }
     declared_again(th, point, frame);

@@ -475,7 +475,7 @@ static PLUMB_COLD plumb_span begin_node_long(plumb_node node, const void *addres
     static plumb_span begin_node_##suffix(plumb_node node)                                         \
     {                                                                                              \
         return !PLUMB_LIKELY(plumb_wanted()) ? no_span                                             \
-               : PLUMB_UNLIKELY(plumb_rt.hooked)                                                   \
+               : PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.hooked))                                       \
                    ? begin_node_long(node, __builtin_return_address(0))                            \
                    : span_of(begin_on(node, clock));                                               \
     }                                                                                              \

@@ -172,7 +172,7 @@ uint64_t plumb_stage_within(const struct plumb_thread *th)
             return th->stage[i].key + 1;
     }
     for (uint32_t i = th->path_depth; i-- > 0;) {
-        if (plumb_node_at(th->path[i])->flags & PLUMB_POINT_STAGE)
+        if (PLUMB_LOAD(plumb_node_at(th->path[i])->flags) & PLUMB_POINT_STAGE)
             return plumb_key(th->group, th->path[i]) + 1;
     }
     return 0;
@@ -182,7 +182,7 @@ uint64_t plumb_stage_within(const struct plumb_thread *th)
 bool plumb_stage_below_another(const struct plumb_thread *th)
 {
     for (uint32_t i = 0; i < th->path_depth; i++) {
-        if (plumb_node_at(th->path[i])->flags & PLUMB_POINT_STAGE)
+        if (PLUMB_LOAD(plumb_node_at(th->path[i])->flags) & PLUMB_POINT_STAGE)
             return true;
     }
     return false;
