@@ -53,15 +53,28 @@ static void fail_record(struct plumb_act_record *r, const char *why)
     snprintf(r->why, sizeof r->why, "%.150s", why);
 }
 
+/* Without the lock, which this thread may hold: a signal handler may come here. A function that is
+ * being replaced is missing for a moment, so it does not get the argument of the next one. */
+static plumb_activation_copy_fn copy_of(int32_t type, void **arg)
+{
+    for (int i = 0; i < COPIES; i++) {
+        plumb_activation_copy_fn fn = PLUMB_ACQUIRE(copies[i].fn);
+        bool is = fn && PLUMB_LOAD(copies[i].type) == type;
+        *arg = PLUMB_LOAD(copies[i].arg);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (is && PLUMB_LOAD(copies[i].fn) == fn)
+            return fn;
+    }
+    return NULL;
+}
+
 void *plumb_act_fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
 {
-    int i = 0;
+    void *arg, *copy;
+    plumb_activation_copy_fn fn = copy_of(v->device.type, &arg);
     uint64_t below;
-    void *copy;
     int rc;
-    while (i < COPIES && !(PLUMB_ACQUIRE(copies[i].fn) && copies[i].type == v->device.type))
-        i++;
-    if (i == COPIES || !v->data || !plumb_view_span(v, &below, bytes))
+    if (!fn || !v->data || !plumb_view_span(v, &below, bytes))
         return NULL;
     copy = plumb_pages_map(*bytes);
     if (!copy) {
@@ -69,7 +82,7 @@ void *plumb_act_fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
                    (unsigned long long)*bytes);
         return NULL;
     }
-    rc = copies[i].fn(copy, v->data - below, *bytes, v->device.index, copies[i].arg);
+    rc = fn(copy, v->data - below, *bytes, v->device.index, arg);
     if (rc != 0) {
         plumb_fail(why, PLUMB_ERR_IO, "the copy from the device failed with %d", rc);
         plumb_pages_unmap(copy, *bytes);
@@ -296,9 +309,10 @@ int plumb_activation_copy_impl(int32_t device_type, plumb_activation_copy_fn fn,
             place = i;
     }
     if (place >= 0) {
-        PLUMB_RELEASE(copies[place].fn, NULL);
-        copies[place].type = device_type;
-        copies[place].arg = arg;
+        PLUMB_STORE(copies[place].fn, NULL);
+        plumb_order();
+        PLUMB_STORE(copies[place].type, device_type);
+        PLUMB_STORE(copies[place].arg, arg);
         PLUMB_RELEASE(copies[place].fn, fn);
     }
     pthread_mutex_unlock(&plumb_act.lock);

@@ -187,9 +187,10 @@ void plumb_act_log_attached(void)
     const struct plumb_settings *s = &plumb_rt.settings;
     char names[1024], more[64] = "";
     uint32_t matched, before;
-    bool said;
+    bool said, told;
     pthread_mutex_lock(&a->lock);
     said = a->said;
+    told = a->told > 0;
     before = a->said_matched;
     a->said = true;
     a->said_matched = matched = a->matched;
@@ -201,8 +202,7 @@ void plumb_act_log_attached(void)
         snprintf(more, sizeof more, ", %u of them after the first step", matched - before);
     if (matched == 0)
         plumb_say("plumb: activation trace: nothing matched: %s",
-                  a->told == 0 ? "the program reports no activations"
-                               : "no module has that in its path");
+                  told ? "no module has that in its path" : "the program reports no activations");
     if (matched == 0 || (said && before == 0) || !s->quiet)
         plumb_say("plumb: activation trace attached to %u module%s%s (pattern='%s', stats=[%s])",
                   matched, matched == 1 ? "" : "s", more, s->activations_layers, names);
