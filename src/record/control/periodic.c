@@ -147,8 +147,8 @@ static bool end_run(void)
 static bool has_counts_alone(void)
 {
     return PLUMB_LOAD(plumb_rt.want_run) && plumb_calls_wait() &&
-           plumb_rt.settings.region_check != PLUMB_REGION_ABORT && plumb_helper_start_by_span() &&
-           plumb_helper_is_there();
+           PLUMB_LOAD(plumb_rt.settings.region_check) != PLUMB_REGION_ABORT &&
+           plumb_helper_start_by_span() && plumb_helper_is_there();
 }
 
 void plumb_periodic_leave(void)

@@ -134,17 +134,24 @@ static int close_run(struct plumb_run *run, plumb_error *err)
 
 static void log_nothing(void)
 {
-    if (plumb_rt.nodes_refused)
+    uint64_t turned_away = PLUMB_LOAD(plumb_rt.handlers_turned_away);
+    uint32_t clients;
+    bool refused;
+    plumb_lock(); /* a thread may be passing its first trace point */
+    clients = plumb_rt.client_count;
+    refused = plumb_rt.nodes_refused;
+    plumb_unlock();
+    if (refused)
         plumb_say(
             "plumb: nothing was recorded: no memory for the names of trace points (ulimit -v, "
             "ulimit -d)");
-    else if (PLUMB_LOAD(plumb_rt.handlers_turned_away))
+    else if (turned_away)
         plumb_say("plumb: nothing was recorded: all %llu spans came in signal "
                   "handlers, or while it blocked signals that it handles",
-                  (unsigned long long)plumb_rt.handlers_turned_away);
+                  (unsigned long long)turned_away);
     else
         plumb_say("plumb: nothing was recorded: the program passed no trace point (%u registered)",
-                  plumb_rt.client_count);
+                  clients);
 }
 
 int plumb_run_stop_now(plumb_error *err)

@@ -111,7 +111,7 @@ void plumb_helper_ask(enum plumb_job job)
 static uint64_t cpu_ns(void)
 {
     struct timespec t = {0, 0};
-    clock_gettime(plumb_helper.cpu, &t);
+    clock_gettime(PLUMB_LOAD(plumb_helper.cpu), &t);
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 

@@ -119,7 +119,7 @@ static bool is_wanted(void)
 
 const char *plumb_helper_cure(void)
 {
-    if (!plumb_rt.settings.helper)
+    if (!PLUMB_LOAD(plumb_rt.settings.helper))
         return "set PLUMB_HELPER=on";
     return has_room() ? "raise the limit of threads (ulimit -u)"
                       : "raise the limit of the address space (ulimit -v) to 1 GiB";
@@ -129,8 +129,9 @@ void plumb_helper_start(void)
 {
     static struct plumb_birth birth;
     bool locked = plumb_life_locked;
+    clockid_t cpu = 0;
     int code;
-    if (plumb_helper.there || plumb_helper_is_ending() || !is_wanted())
+    if (plumb_helper_is_there() || plumb_helper_is_ending() || !is_wanted())
         return;
     /* A process that does not record does not wait for it. */
     PLUMB_RELEASE(plumb_helper.there, 1);
@@ -151,7 +152,8 @@ void plumb_helper_start(void)
      * child. */
     plumb_own_thread_await(&birth);
 #endif
-    pthread_getcpuclockid(plumb_helper.thread, &plumb_helper.cpu);
+    pthread_getcpuclockid(plumb_helper.thread, &cpu);
+    PLUMB_STORE(plumb_helper.cpu, cpu);
     plumb_keeper_needed();
     if (PLUMB_ACQUIRE(plumb_rt.control_wanted)) {
         PLUMB_STORE(plumb_rt.control_waits, 0);
@@ -161,7 +163,8 @@ void plumb_helper_start(void)
 
 bool plumb_helper_end(void)
 {
-    if (!plumb_helper.there || plumb_keeper_is_there() || PLUMB_ACQUIRE(plumb_rt.control_wanted))
+    if (!plumb_helper_is_there() || plumb_keeper_is_there() ||
+        PLUMB_ACQUIRE(plumb_rt.control_wanted))
         return false;
     PLUMB_RELEASE(plumb_helper.there, 0);
     PLUMB_RELEASE(plumb_helper.ending, 1);

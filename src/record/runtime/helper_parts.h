@@ -14,7 +14,7 @@ struct plumb_helper {
     uint32_t there;    /* atomic: it serves requests, now or as soon as it runs */
     uint32_t ending;   /* atomic: it is to end */
     pthread_t thread;
-    clockid_t cpu; /* its processor time */
+    clockid_t cpu; /* its processor time; atomic */
     struct {
         uint32_t asked, done; /* atomic */
     } job[PLUMB_JOBS];

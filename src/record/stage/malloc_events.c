@@ -406,7 +406,7 @@ static void begin(uint64_t bytes)
 
 bool plumb_sized_waits(void)
 {
-    return PLUMB_LOAD(sized.told) && sized.asked && !is_empty(&sized.aside);
+    return PLUMB_ACQUIRE(sized.told) && sized.asked && !is_empty(&sized.aside);
 }
 
 static PLUMB_COLD void event_slow(uint32_t event, uint64_t bytes)
