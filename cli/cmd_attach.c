@@ -50,6 +50,7 @@ struct attach {
     int lock;               /* -1: not held */
     /* what was switched on */
     bool run, window, keeps;
+    char window_path[PATH_MAX + 16];
     plumb_watch *watch;
     plumb_reading *before;
     bool gone;       /* it has ended, or does not answer any more: nothing more can be asked */
@@ -264,12 +265,12 @@ static int switch_on(struct attach *a)
 {
     plumb_control_trace t = a->trace;
     plumb_error err = {0, ""};
-    char path[PATH_MAX + 16];
     if (!a->wants_trace && !t.steps)
         return PLUMB_EXIT_OK;
     t.size = sizeof t;
     t.path = a->wants_trace ? a->trace_path : "";
-    if (plumb_control_trace_on(path, sizeof path, a->control, &t, &err) == PLUMB_OK) {
+    if (plumb_control_trace_on(a->window_path, sizeof a->window_path, a->control, &t, &err) ==
+        PLUMB_OK) {
         a->window = true;
         return PLUMB_EXIT_OK;
     }
@@ -407,13 +408,12 @@ static void say_gone(const struct attach *a)
 static int restore(struct attach *a)
 {
     plumb_error err = {0, ""};
-    char path[PATH_MAX + 16];
     int status = a->silent ? PLUMB_EXIT_TROUBLE : PLUMB_EXIT_OK;
     if (a->gone)
         say_gone(a);
     if (a->keeps && !a->gone)
         status = keep(a);
-    if (a->window && !a->gone && plumb_control_trace_off(path, sizeof path, a->control, &err) < 0)
+    if (a->window && !a->gone && plumb_control_trace_end(a->control, a->window_path, &err) < 0)
         status = say(&err);
     if (a->run && !a->gone && plumb_control_stop(a->control, &err) < 0)
         status = say(&err);

@@ -29,10 +29,11 @@ static int switch_on(struct serve_session *session, void *arg, plumb_error *err)
     return plumb_control_trace_on(w->path, sizeof w->path, session->control, &w->options, err);
 }
 
+/* Another front end may have switched its own on, since this one has ended by itself. */
 static int switch_off(struct serve_session *session, void *arg, plumb_error *err)
 {
-    struct window *w = arg;
-    return plumb_control_trace_off(w->path, sizeof w->path, session->control, err);
+    const struct window *w = arg;
+    return plumb_control_trace_end(session->control, w->path, err);
 }
 
 static int look(struct serve_session *session, void *arg, plumb_error *err)

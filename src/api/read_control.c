@@ -417,6 +417,13 @@ int plumb_control_trace_off(char *out, size_t size, plumb_control *c, plumb_erro
     return command_for_path(out, size, c, &request, err);
 }
 
+int plumb_control_trace_end(plumb_control *c, const char *path, plumb_error *err)
+{
+    const struct plumb_control_request request = {.command = PLUMB_CONTROL_TRACE_OFF, .text = path};
+    return path ? command(c, &request, c->long_ns, err)
+                : plumb_fail(err, PLUMB_ERR_ARG, "plumb_control_trace_end: path is NULL");
+}
+
 int plumb_control_keep(char *out, size_t size, plumb_control *c, const char *why, plumb_error *err)
 {
     const struct plumb_control_request request = {.command = PLUMB_CONTROL_KEEP, .text = why};

@@ -46,7 +46,7 @@ struct plumb_control_request {
     uint32_t command;     /* enum plumb_control_command */
     const char *pipeline; /* NULL: not given, as the other texts */
     const char *phase;
-    const char *text;      /* why, names or patterns */
+    const char *text;      /* why, names, patterns, or the file of a trace */
     const char **settings; /* [setting_count] "name=value" */
     size_t setting_count;
     plumb_config config;

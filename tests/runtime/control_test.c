@@ -424,6 +424,37 @@ static void a_trace_is_switched_on_and_off_inside_a_run(void **state)
     end_with(&c, 3);
 }
 
+static void a_front_end_ends_its_own_trace_and_no_other(void **state)
+{
+    struct child c = child_start("works", "owners", on_and_recording);
+    plumb_control *control = control_of(&c, c.pid);
+    char setting[1300];
+    const char *const settings[] = {setting, NULL};
+    plumb_control_trace soon = {.size = sizeof soon, .for_ns = 1};
+    char first[1400], second[1400];
+    (void)state;
+    snprintf(setting, sizeof setting, "run_dir=%s", in_place("owners-2"));
+    await_spans(control);
+    assert_fails(PLUMB_ERR_STATE, "no trace", plumb_control_trace_end(control, "nix", &err));
+    assert_fails(PLUMB_ERR_ARG, "NULL", plumb_control_trace_end(control, NULL, &err));
+    assert_ok(plumb_control_trace_on(first, sizeof first, control, &soon, &err));
+    while (status_of(control)->tracing)
+        nap_ms(1);
+    assert_ok(plumb_control_trace_on(second, sizeof second, control, NULL, &err));
+    assert_ok(plumb_control_trace_end(control, first, &err)); /* it has ended by itself */
+    assert_ok(plumb_control_trace_end(control, "", &err));
+    assert_int_equal(status_of(control)->tracing, 2);
+    assert_ok(plumb_control_trace_end(control, second, &err));
+    assert_int_equal(status_of(control)->tracing, 0);
+    assert_ok(plumb_control_stop(control, &err));
+    assert_ok(plumb_control_start(control, settings, &err));
+    assert_ok(plumb_control_trace_on(second, sizeof second, control, NULL, &err));
+    assert_fails(PLUMB_ERR_STATE, second, plumb_control_trace_end(control, first, &err));
+    assert_int_equal(status_of(control)->tracing, 2);
+    plumb_control_disconnect(control);
+    end_with(&c, 3);
+}
+
 /* ---- The rows -------------------------------------------------------------------------------- */
 
 static uint64_t bits(double v)
@@ -592,6 +623,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(debug_spans_and_the_log_level_are_switched),
         cmocka_unit_test(the_ring_is_kept_on_request),
         cmocka_unit_test(a_trace_is_switched_on_and_off_inside_a_run),
+        cmocka_unit_test(a_front_end_ends_its_own_trace_and_no_other),
         cmocka_unit_test(rows_from_outside_are_bit_equal_to_those_of_inside),
         cmocka_unit_test(a_forked_child_is_controlled_under_its_own_pid),
         cmocka_unit_test(after_exec_the_new_program_takes_the_socket_over),

@@ -94,7 +94,7 @@ def check_watch(client, host):
     return streams[0]
 
 
-def check_trace(client, host):
+def check_trace(client, host, server):
     refused(Code.FAILED_PRECONDITION, "", client.Trace, pb.TraceRequest(session_id=host.id, for_ms=100))
     refused(Code.INVALID_ARGUMENT, "for_ms", client.Trace, pb.TraceRequest(session_id=host.id, for_ms=600001))
     run_dir = client.Start(pb.StartRequest(session_id=host.id)).run_dir
@@ -118,6 +118,18 @@ def check_trace(client, host):
     tracing(client, host, True)
     refused(Code.FAILED_PRECONDITION, "", client.Trace, pb.TraceRequest(session_id=host.id, for_ms=100))
     stream.cancel()
+    tracing(client, host, False)
+    # Its run ends, and another client traces the next one: that trace is not the first client's to end.
+    stream = client.Trace(pb.TraceRequest(session_id=host.id, for_ms=600000), timeout=LONG_S)
+    tracing(client, host, True)
+    client.Stop(pb.StopRequest(session_id=host.id))
+    client.Start(pb.StartRequest(session_id=host.id))
+    other = client.Trace(pb.TraceRequest(session_id=host.id, for_ms=600000), timeout=LONG_S)
+    tracing(client, host, True)
+    stream.cancel()
+    server.wait_log("cannot switch the trace of session .* off: the open run has no trace")
+    assert listed(client, host).tracing
+    other.cancel()
     tracing(client, host, False)
     host.ask("quiet")
     client.Stop(pb.StopRequest(session_id=host.id))
@@ -209,7 +221,7 @@ def check_traces():
         except grpc.RpcError as error:
             assert error.code() == Code.UNIMPLEMENTED, error
             return 77
-        check_trace(client, host)
+        check_trace(client, host, server)
     return 0
 
 

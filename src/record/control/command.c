@@ -130,6 +130,8 @@ static int do_trace_on(struct call *c)
 static int do_trace_off(struct call *c)
 {
     c->out.path = c->path;
+    if (c->in.text)
+        return plumb_trace_switch_off_only(c->in.text, c->path, sizeof c->path, &c->err);
     return plumb_trace_switch_off(c->path, sizeof c->path, &c->err);
 }
 

@@ -458,6 +458,35 @@ static int off_asked(char *path, size_t size, plumb_error *err)
                       : give_path(path, size, now.path, err);
 }
 
+/* Returns whether a window with this file has ended in the run that is open. */
+static bool is_past(const char *only)
+{
+    struct plumb_run *run = plumb_rt.run;
+    uint64_t path_off = 0;
+    if (run) {
+        plumb_lock();
+        path_off = plumb_carved_text(run, in_run(run, only));
+        plumb_unlock();
+    }
+    for (uint32_t i = 0; path_off && i < run->h->windows.count; i++) {
+        const struct plumb_live_window *w = plumb_table_at(run, &run->h->windows, i);
+        if (w->path_off == path_off && w->off_ticks)
+            return true;
+    }
+    return false;
+}
+
+static int off_only(const char *only, char *path, size_t size, plumb_error *err)
+{
+    bool newest = now.run || now.ended == PLUMB_LOAD(plumb_rt.generation);
+    if (newest && strcmp(only, now.path) == 0)
+        return off_asked(path, size, err);
+    if (!*only || is_past(only))
+        return give_path(path, size, only, err);
+    return plumb_fail(err, PLUMB_ERR_STATE, "the open run has no trace '%.200s'%s%.200s%s", only,
+                      now.run ? "; on is '" : "", now.run ? now.path : "", now.run ? "'" : "");
+}
+
 /* On the helper, under life_lock: ends a window whose time or steps are over. */
 static void look(void)
 {
@@ -541,6 +570,15 @@ int plumb_trace_switch_off(char *path, size_t size, plumb_error *err)
         return ask(ASKED_OFF, NULL, path, size, err);
     plumb_life_lock();
     rc = off_asked(path, size, err);
+    plumb_life_unlock();
+    return rc;
+}
+
+int plumb_trace_switch_off_only(const char *only, char *path, size_t size, plumb_error *err)
+{
+    int rc;
+    plumb_life_lock();
+    rc = off_only(only, path, size, err);
     plumb_life_unlock();
     return rc;
 }

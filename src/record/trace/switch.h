@@ -57,6 +57,9 @@ int plumb_trace_switch_on(const struct plumb_trace_window *window, char *path, s
  * PLUMB_ERR_STATE: there is none; PLUMB_ERR_IO: the file lacks what came after its end (a full
  * disk, the bound): the text says why; PLUMB_ERR_ARG: `size`. */
 int plumb_trace_switch_off(char *path, size_t size, plumb_error *err);
+/* The same for the window with the file `only`, and for no other. Another may have begun since it
+ * has ended by itself. On the helper. */
+int plumb_trace_switch_off_only(const char *only, char *path, size_t size, plumb_error *err);
 /* Ring mode: keeps the newest records now (plumb_trace_keep()), waits for the file, and writes its
  * path to `path` [size]. Errors: PLUMB_ERR_STATE: no ring is kept, or its writer does not answer;
  * PLUMB_ERR_IO: the piece could not be written; PLUMB_ERR_ARG: `size`. */
