@@ -17,7 +17,7 @@
 #include "log.h"
 
 static char batch_tag, close_tag;
-enum { LOOK_AGAIN_NS = 100000000 };
+enum { LOOK_AGAIN_NS = 100000000, REQUEST_S = 10 };
 
 struct serve_call *serve_call_new(struct serve *s, void *owner)
 {
@@ -133,12 +133,31 @@ static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, grpc_byt
     return message;
 }
 
+/* A worker waits for the request, so a client that sends none must not keep it. */
+static bool receive(struct serve_call *c, grpc_byte_buffer **out)
+{
+    grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
+    gpr_timespec never = gpr_inf_future(GPR_CLOCK_MONOTONIC), limit = never;
+    op.data.recv_message.recv_message = out;
+    if (!c->method->talk)
+        limit = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                             gpr_time_from_seconds(REQUEST_S, GPR_TIMESPAN));
+    if (grpc_call_start_batch(c->call, &op, 1, &batch_tag, NULL) != GRPC_CALL_OK)
+        return false;
+    grpc_event event = grpc_completion_queue_pluck(c->cq, &batch_tag, limit, NULL);
+    if (event.type == GRPC_QUEUE_TIMEOUT) {
+        serve_call_fail(c, GRPC_STATUS_DEADLINE_EXCEEDED, "the request has not come within %d s",
+                        REQUEST_S);
+        grpc_call_cancel_with_status(c->call, c->status, c->message, NULL);
+        event = grpc_completion_queue_pluck(c->cq, &batch_tag, never, NULL);
+    }
+    return event.success;
+}
+
 ProtobufCMessage *serve_call_receive(struct serve_call *c, const ProtobufCMessageDescriptor *type)
 {
     grpc_byte_buffer *buffer = NULL;
-    grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
-    op.data.recv_message.recv_message = &buffer;
-    if (!run_batch(c, &op, 1) || !buffer)
+    if (!receive(c, &buffer) || !buffer)
         return NULL;
     ProtobufCMessage *message = unpack(type, buffer);
     grpc_byte_buffer_destroy(buffer);

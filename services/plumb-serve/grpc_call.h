@@ -56,7 +56,8 @@ void serve_call_finish(struct serve_call *c);
 void serve_call_free(struct serve_call *c);
 
 /* Receives a message; free it with protobuf_c_message_free_unpacked(). NULL: the client sends no
- * more, or the call has ended; after a damaged message the call has failed. */
+ * more, or the call has ended; after a damaged message, or where the only one has not come within
+ * 10 s, the call has failed. */
 ProtobufCMessage *serve_call_receive(struct serve_call *c, const ProtobufCMessageDescriptor *type);
 /* Sends a message of a stream, or keeps the reply of another call. Texts that are not UTF-8 are
  * sent with '?' in place of the bytes that are not: clients refuse a message otherwise. Waits while

@@ -1,6 +1,7 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import grpc
@@ -175,6 +176,15 @@ def check_limits(host):
         refused(Code.RESOURCE_EXHAUSTED, "5000", call, b"\x0a\xa0\x9c\x01" + b"x" * 20000)
         server.wait_log("refused /plumb.v1.Profiler/GetSummary of ipv4:.*: no request, or one above --max-message")
         assert len(os.listdir(f"/proc/{server.process.pid}/task")) > 2
+        # Clients that begin calls and send no request: the workers do not wait for them for ever.
+        end = threading.Event()
+        health = ch.stream_unary("/grpc.health.v1.Health/Check")
+        silent = [health.future((b"" for _ in iter(end.wait, True)), timeout=LONG_S) for _ in range(2)]
+        for call in silent:
+            error = call.exception(LONG_S)
+            assert error.code() == Code.DEADLINE_EXCEEDED and "within 10 s" in error.details(), error
+        end.set()
+        ch.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=LONG_S)
     with Server() as server:  # 300 MB by default: a message of 10 MB is read, and judged
         with channel(server) as ch:
             call = ch.unary_unary("/plumb.v1.Profiler/GetSummary")
