@@ -4,9 +4,13 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "fail.h"
 
@@ -78,4 +82,18 @@ int serve_address_allow(const struct serve_address *a, const char *what,
                       "%s %s:%u can be reached from other machines: give --tls-cert and --tls-key, "
                       "or --insecure to serve without encryption",
                       what, a->host, a->port);
+}
+
+bool serve_address_in_use(const char *path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
+        return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    bool left = connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 && errno == ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    return !left;
 }

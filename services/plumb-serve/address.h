@@ -26,6 +26,8 @@ int serve_address_read(struct serve_address *out, const char *what, const char *
 /* Refuses an address beyond this machine without TLS, unless --insecure is given. */
 int serve_address_allow(const struct serve_address *a, const char *what,
                         const struct serve_options *o, plumb_error *err);
+/* Returns whether the socket file `path` is another server's: not one that a killed server left. */
+bool serve_address_in_use(const char *path);
 /* Returns where a numeric IPv4 or IPv6 address is: SERVE_LOOPBACK or SERVE_NETWORK. */
 enum serve_place serve_address_place(const char *host);
 

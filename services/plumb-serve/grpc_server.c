@@ -178,6 +178,9 @@ static int add_port(struct serve_grpc *g, const char *text, grpc_server_credenti
         rc = serve_address_allow(own, "--listen", o, err);
     if (rc < 0)
         return rc;
+    /* gRPC removes a socket file that is there. */
+    if (own->place == SERVE_UNIX && serve_address_in_use(own->host))
+        return serve_fail(err, PLUMB_ERR_IO, "cannot listen on '%s': another server does", text);
     /* A socket file is for its owner alone, from the moment it exists. */
     mode_t mask = umask(own->place == SERVE_UNIX ? 0177 : 022);
     int port = grpc_server_add_http2_port(g->server, text, credentials);

@@ -236,14 +236,15 @@ static int listen_unix(const struct serve_address *a, plumb_error *err)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct stat st;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     mode_t before;
-    int rc;
+    int fd, rc;
+    if (serve_address_in_use(a->host))
+        return serve_fail(err, PLUMB_ERR_IO, "cannot listen on 'unix:%s': another server does",
+                          a->host);
+    if (lstat(a->host, &st) == 0 && S_ISSOCK(st.st_mode))
+        unlink(a->host); /* a killed server has left it */
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     memcpy(at.sun_path, a->host, strlen(a->host) + 1);
-    /* A socket that a killed server has left. One that answers is another server's. */
-    if (fd >= 0 && lstat(a->host, &st) == 0 && S_ISSOCK(st.st_mode) &&
-        connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 && errno == ECONNREFUSED)
-        unlink(a->host);
     before = umask(0177);
     rc = fd < 0 ? -1 : bind(fd, (const struct sockaddr *)&at, sizeof at);
     umask(before);

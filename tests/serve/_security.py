@@ -54,7 +54,17 @@ def check_unix(host):
         assert os.stat("sock").st_mode & 0o777 == 0o600
         with grpc.insecure_channel("unix:" + path) as ch:
             assert role(ch, host) == "control"
+        # The socket of a running server is not taken from it; that of a killed one is.
+        for option in ("--listen=unix:sock", "--http=unix:sock"):
+            second = subprocess.run([os.environ["TEST_BIN"], "serve", option], text=True, capture_output=True,
+                                    timeout=LONG_S)
+            assert second.returncode == 2 and "another server does" in second.stderr, second
+        with grpc.insecure_channel("unix:" + path) as ch:
+            assert role(ch, host) == "control"
     assert not os.path.exists("sock") and not os.path.exists("sock2")
+    with Server(listen=("unix:sock",)) as server:
+        server.stop(signal.SIGKILL)
+    assert os.path.exists("sock")
     with Server("--read-only", listen=("unix:sock",)), grpc.insecure_channel("unix:" + path) as ch:
         assert role(ch, host) == "read"
 
