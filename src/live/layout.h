@@ -498,8 +498,8 @@ struct plumb_live_header {
     uint64_t thread_off;      /* list, newest first */
     uint32_t run_generation;
     uint32_t threads;
-    uint32_t flags; /* enum plumb_live_flags */
-    uint32_t reserved;
+    uint32_t flags;         /* enum plumb_live_flags */
+    uint32_t pid_namespace; /* which `pid` is of, base/process/process.h; 0: not known */
     uint64_t async_off[PLUMB_ASYNC_CHUNKS];
     struct plumb_live_table nodes;     /* struct plumb_live_node */
     struct plumb_live_table pipelines; /* struct plumb_live_pipeline */

@@ -75,11 +75,8 @@ done
 has serve.log ': 405: only GET and HEAD: POST /metrics' ': 404: there are /metrics, /api/summary and /healthz: GET /metricsx'
 kill -9 "$program_pid"
 name='the process is gone'
-for _ in $(seq 300); do
-    get gone.prom "$url/metrics"
-    grep -q "pid=\"$program_pid\"" gone.prom || break
-    sleep 0.1
-done
+wait "$program_pid" 2>/dev/null
+get gone.prom "$url/metrics"
 grep -q "pid=\"$program_pid\"" gone.prom && fail "$name: $(grep plumb_serve gone.prom)"
 grep -q '^plumb_serve_processes ' gone.prom || fail "$name: $(cat gone.prom)"
 [ ! -e runs/p/static/timing.json ] || fail 'a scrape recovered the run'

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { WAIT_MS = 50, FLAG_EXITING = 0x4, FLAG_SIGNALED = 0x400, BIT_SIGKILL = 1 << 8 };
@@ -70,6 +71,12 @@ uint64_t plumb_process_start(uint32_t pid)
     read_text(text, sizeof text, pid, "stat");
     start = strtoull(stat_field(text, 22), NULL, 10);
     return plumb_process_parse(text, "", start) == PLUMB_PROCESS_GONE ? 0 : start;
+}
+
+uint32_t plumb_process_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? (uint32_t)st.st_ino : 0;
 }
 
 /* The frame holds two files of /proc: 9 KiB. Commands call this function; a process that records

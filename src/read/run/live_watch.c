@@ -51,8 +51,16 @@ static const struct plumb_live_header *header_of(const struct plumb_live_watch *
     return (const struct plumb_live_header *)(const void *)w->image.base;
 }
 
+/* Returns whether the number of a process that is not there is one of the processes seen here: then
+ * the process is over. */
+static bool is_seen_here(const struct plumb_live_header *h)
+{
+    return h->pid_namespace && h->pid_namespace == plumb_process_namespace();
+}
+
 int plumb_live_watch_open(struct plumb_live_watch *out, const char *run_dir, plumb_error *err)
 {
+    uint64_t start;
     plumb_error why = {0, ""};
     int rc, n = snprintf(out->path, sizeof out->path, "%s/" PLUMB_LIVE_NAME, run_dir);
     if (n < 0 || (size_t)n >= sizeof out->path)
@@ -67,7 +75,8 @@ int plumb_live_watch_open(struct plumb_live_watch *out, const char *run_dir, plu
     /* In another namespace of processes, its number may be that of another process here. */
     out->pid = header_of(out)->pid;
     out->process_start = header_of(out)->process_start;
-    if (plumb_process_start(out->pid) != out->process_start)
+    start = plumb_process_start(out->pid);
+    if (start != out->process_start && (start || !is_seen_here(header_of(out))))
         out->pid = 0;
     return PLUMB_OK;
 }

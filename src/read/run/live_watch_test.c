@@ -395,6 +395,22 @@ static void a_killed_process_is_read_to_its_last_span(void **state)
     record_remove(run_dir);
 }
 
+/* A watch that is opened after the end finds no process with the number in the mapping. */
+static void a_killed_process_records_no_more_at_once(void **state)
+{
+    struct plumb_live_watch w;
+    pid_t pid = start_program();
+    (void)state;
+    assert_int_equal(plumb_live_watch_open(&w, run_dir, NULL), PLUMB_OK);
+    assert_true(plumb_live_watch_records(&w));
+    plumb_live_watch_close(&w);
+    kill_program(pid);
+    assert_int_equal(plumb_live_watch_open(&w, run_dir, NULL), PLUMB_OK);
+    assert_false(plumb_live_watch_records(&w));
+    plumb_live_watch_close(&w);
+    record_remove(run_dir);
+}
+
 static void the_report_of_a_running_process_is_as_exact(void **state)
 {
     struct seen seen = {.apart = 0};
@@ -616,6 +632,7 @@ int main(void)
         cmocka_unit_test_teardown(threads_that_come_and_go_are_counted_once, tidy),
         cmocka_unit_test_teardown(rows_of_threads_too_fast_to_copy_are_right_each_by_itself, tidy),
         cmocka_unit_test_teardown(a_killed_process_is_read_to_its_last_span, tidy),
+        cmocka_unit_test_teardown(a_killed_process_records_no_more_at_once, tidy),
         cmocka_unit_test_teardown(the_report_of_a_running_process_is_as_exact, tidy),
         cmocka_unit_test_teardown(a_process_with_a_root_of_its_own_is_found, tidy),
         cmocka_unit_test_teardown(a_process_in_another_mount_namespace_is_found, tidy),
