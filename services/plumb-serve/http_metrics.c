@@ -16,6 +16,7 @@
 #include <plumb/read/run.h>
 
 #include "fail.h"
+#include "log.h"
 
 enum { PROCESSES_MAX = 256, SEARCH_AGAIN_S = 2 };
 
@@ -24,6 +25,7 @@ struct serve_scraper {
     const char *runs;
     struct serve_devices *devices;
     uint64_t scrapes, failed;
+    plumb_error said; /* the first failure of the newest scrape that had one: logged once */
     time_t searched;
     size_t found;
     char *open_run[PROCESSES_MAX]; /* runs without an end, newest first */
@@ -90,6 +92,21 @@ struct scrape {
     size_t count, failed;
 };
 
+/* A run that ended since it was found, or whose process is gone without an end, is no failure. */
+static bool fails(const plumb_error *err)
+{
+    return err->code < 0 && err->code != PLUMB_ERR_STATE && err->code != PLUMB_ERR_NOT_FOUND;
+}
+
+static void note_failure(struct scrape *x, const plumb_error *err)
+{
+    if (x->failed++)
+        return;
+    if (strcmp(x->s->said.message, err->message) != 0)
+        serve_log("http: %s", err->message);
+    x->s->said = *err;
+}
+
 /* Takes `path`. */
 static void add(struct scrape *x, char *path)
 {
@@ -98,8 +115,8 @@ static void add(struct scrape *x, char *path)
     for (size_t i = 0; is_new && i < x->count; i++)
         is_new = strcmp(x->added[i], path) != 0;
     if (!is_new || plumb_metrics_add(x->metrics, path, &err) < 0) {
-        /* A run without an end whose process is gone is not a failure. */
-        x->failed += err.code < 0 && err.code != PLUMB_ERR_STATE;
+        if (fails(&err))
+            note_failure(x, &err);
         free(path);
         return;
     }

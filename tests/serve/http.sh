@@ -80,6 +80,17 @@ get gone.prom "$url/metrics"
 grep -q "pid=\"$program_pid\"" gone.prom && fail "$name: $(grep plumb_serve gone.prom)"
 grep -q '^plumb_serve_processes ' gone.prom || fail "$name: $(cat gone.prom)"
 [ ! -e runs/p/static/timing.json ] || fail 'a scrape recovered the run'
+name='a run that cannot be read'
+grep -q '^plumb_serve_unreadable_total 0$' gone.prom || fail "$name: $(grep unreadable gone.prom)"
+mkdir runs/p/broken
+head -c 100 /dev/zero >runs/p/broken/live.plumb
+for _ in $(seq 300); do # the folder is searched again
+    get broken.prom "$url/metrics"
+    [ "$(sed -n 's/^plumb_serve_unreadable_total //p' broken.prom)" -ge 3 ] && break
+    sleep 0.1
+done
+[ "$(grep -c "http: .*/p/broken/live.plumb': " serve.log)" = 1 ] || fail "$name: $(cat serve.log)"
+rm -r runs/p/broken
 exec 4>&-
 stop_serve
 
