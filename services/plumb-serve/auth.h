@@ -29,8 +29,14 @@ bool serve_auth_wants_token(const struct serve_auth *auth);
  * a wrong token as for a right one. Any thread. */
 enum serve_role serve_auth_role(const struct serve_auth *auth, const struct serve_caller *caller,
                                 const char **why);
-/* Returns whether the process at the other end of a TCP connection on loopback belongs to this user
- * or to root. `peer` and `own`: numeric addresses. False if the kernel does not say. */
-bool serve_auth_same_user(const char *peer, uint16_t peer_port, const char *own, uint16_t own_port);
+enum serve_peer {
+    SERVE_PEER_NONE,  /* there is no such connection */
+    SERVE_PEER_OTHER, /* another user's, or the kernel does not say */
+    SERVE_PEER_OWN    /* a process of this user, or of root */
+};
+/* Returns whose process is at the other end of a TCP connection on loopback. `peer` and `own`:
+ * numeric addresses. */
+enum serve_peer serve_auth_peer(const char *peer, uint16_t peer_port, const char *own,
+                                uint16_t own_port);
 
 #endif

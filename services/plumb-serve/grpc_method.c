@@ -54,22 +54,26 @@ static bool read_peer(const char *peer, char host[64], uint16_t *port)
     return true;
 }
 
-/* The address at which a caller on loopback has reached us: the one that we listen on, or where
- * that is a name or a wildcard, the one of the same kind as the caller's. */
+/* gRPC does not say at which address a caller on loopback has reached us: one that we listen on, or
+ * where that is a name or a wildcard, the one of the same kind as the caller's. Two users may have
+ * connections from one port to two of them, so none of them may be another user's. */
 static bool same_user(const char *peer, uint16_t peer_port, const struct serve_address *own,
                       size_t count)
 {
-    bool v6 = strchr(peer, ':') != NULL;
+    bool v6 = strchr(peer, ':') != NULL, found = false;
     for (size_t i = 0; i < count; i++) {
         const char *host = own[i].host;
+        enum serve_peer whose;
         if (own[i].place == SERVE_UNIX)
             continue;
         if (own[i].place != SERVE_LOOPBACK || strcmp(host, "localhost") == 0)
             host = v6 ? "::1" : "127.0.0.1";
-        if (serve_auth_same_user(peer, peer_port, host, own[i].port))
-            return true;
+        whose = serve_auth_peer(peer, peer_port, host, own[i].port);
+        if (whose == SERVE_PEER_OTHER)
+            return false;
+        found = found || whose == SERVE_PEER_OWN;
     }
-    return false;
+    return found;
 }
 
 static bool has_control_name(const struct serve_call *c)

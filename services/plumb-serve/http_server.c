@@ -77,7 +77,7 @@ static bool is_same_user(struct MHD_Connection *c, const char *peer, uint16_t pe
     if (!fd || getsockname(fd->connect_fd, (struct sockaddr *)&own, &size) < 0)
         return false;
     port = numeric(host, sizeof host, (const struct sockaddr *)&own);
-    return serve_auth_same_user(peer, peer_port, host, port);
+    return serve_auth_peer(peer, peer_port, host, port) == SERVE_PEER_OWN;
 }
 
 /* The address of the caller in `peer` ("" for a socket file); returns its port. */

@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -87,7 +88,55 @@ def as_other(address):
                           env={"PATH": os.environ["PATH"]}, timeout=LONG_S).stdout
 
 
+def call_from(port, address):
+    """ListRuns from this port, which gRPC cannot be told; returns the connection."""
+    connection = connect_from(port, address)
+
+    def frame(kind, flags, stream, data):
+        return len(data).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + data
+
+    def text(words):
+        return bytes([len(words)]) + words
+
+    head = (b"\x83\x86\x04" + text(b"/plumb.v1.Profiler/ListRuns") + b"\x01" + text(b"localhost") +
+            b"\x0f\x10" + text(b"application/grpc") + b"\x00" + text(b"te") + text(b"trailers"))
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") + frame(1, 4, 1, head) +
+                       frame(0, 1, 1, b"\0\0\0\0\0"))
+    return connection
+
+
+def connect_from(port, address):
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    connection.bind(("127.0.0.1", port))
+    host, own = address.rsplit(":", 1)
+    connection.connect((host, int(own)))
+    return connection
+
+
+def check_two_users_of_a_port():
+    """Connections of two users, from the same port to two addresses of the server."""
+    with Server(listen=("127.0.0.1:0", "127.0.0.1:0")) as server, connect_from(0, server.ports[1]) as ours:
+        port = ours.getsockname()[1]
+        other = os.fork()
+        if other == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            connection = call_from(port, server.ports[0])
+            while connection.recv(1000):
+                pass
+            signal.pause()
+        try:
+            server.wait_log(f"refused /plumb.v1.Profiler/ListRuns of ipv4:127.0.0.1:{port}: PERMISSION_DENIED")
+        finally:
+            os.kill(other, signal.SIGKILL)
+            os.waitpid(other, 0)
+
+
 def check_loopback(host):
+    if os.geteuid() == 0:
+        check_two_users_of_a_port()
     with Server(listen=("127.0.0.1:0", "[::1]:0", "localhost:0")) as server:
         for i in range(3):
             address = server.ports[i].rsplit(":", 1)
