@@ -179,9 +179,10 @@ PLUMB_API int plumb_control_trace_on(char *out, size_t size, plumb_control *c,
 /* Switches the trace off, waits until its file is complete, and writes its path to `out` [size].
  * Errors: PLUMB_ERR_STATE: none is on, nor has ended since it was switched on. */
 PLUMB_API int plumb_control_trace_off(char *out, size_t size, plumb_control *c, plumb_error *err);
-/* The same for the trace whose file plumb_control_trace_on() wrote to `out`, and for no other:
- * succeeds as well if it has ended by itself, and what another front end has switched on since
- * stays on. Errors: PLUMB_ERR_STATE: the open run has no such trace; PLUMB_ERR_ARG: no path. */
+/* Switches off the trace whose file plumb_control_trace_on() wrote to `out`, and no other, and
+ * waits until it is complete. Succeeds as well if it has ended by itself; what another front end
+ * has switched on since stays on. Errors: PLUMB_ERR_STATE: the open run has no such trace;
+ * PLUMB_ERR_ARG: no path. */
 PLUMB_API int plumb_control_trace_end(plumb_control *c, const char *path, plumb_error *err);
 /* Writes the ring of recent events to a file now, as plumb_trace_keep() does, and its path to `out`
  * [size]. `why`: a reason that the file is to have; NULL: none. Errors: PLUMB_ERR_STATE: the run

@@ -92,7 +92,7 @@ struct scrape {
     size_t count, failed;
 };
 
-/* A run that ended since it was found, or whose process is gone without an end, is no failure. */
+/* A run that ended since it was found, or whose process is gone, is not a failure. */
 static bool fails(const plumb_error *err)
 {
     return err->code < 0 && err->code != PLUMB_ERR_STATE && err->code != PLUMB_ERR_NOT_FOUND;
