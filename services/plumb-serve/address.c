@@ -91,9 +91,10 @@ bool serve_address_in_use(const char *path)
     if (lstat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
         return false;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false; /* and the server cannot listen: it says why */
     memcpy(at.sun_path, path, strlen(path) + 1);
     bool left = connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 && errno == ECONNREFUSED;
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return !left;
 }

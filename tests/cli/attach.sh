@@ -326,6 +326,8 @@ if unshare -pfm true 2>unshare.err; then
     touch end
     wait "$idle" || fail 'the status of a process of a container'
     rm end
+else
+    echo "not checked: a process of a container: $(cat unshare.err)" >&2
 fi
 
 # A child that the process forks in the meantime takes part by itself, and records nothing.

@@ -73,10 +73,15 @@ uint64_t plumb_process_start(uint32_t pid)
     return plumb_process_parse(text, "", start) == PLUMB_PROCESS_GONE ? 0 : start;
 }
 
-uint32_t plumb_process_namespace(void)
+uint32_t plumb_process_namespace(uint32_t pid, const char *kind)
 {
     struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 ? (uint32_t)st.st_ino : 0;
+    char path[64];
+    if (pid)
+        snprintf(path, sizeof path, "/proc/%u/ns/%s", pid, kind);
+    else
+        snprintf(path, sizeof path, "/proc/self/ns/%s", kind);
+    return stat(path, &st) == 0 ? (uint32_t)st.st_ino : 0;
 }
 
 /* The frame holds two files of /proc: 9 KiB. Commands call this function; a process that records

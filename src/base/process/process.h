@@ -14,9 +14,9 @@ enum plumb_life {
 /* Returns when a process began, in ticks since the machine started: field 22 of /proc/<pid>/stat. 0
  * if it is gone. */
 uint64_t plumb_process_start(uint32_t pid);
-/* Returns a number that the namespace of this process's pid has alone on this machine; 0: it is not
- * known. */
-uint32_t plumb_process_namespace(void);
+/* Returns a number that the namespace of that kind ("pid", "mnt"), in which process `pid` is, has
+ * alone on this machine; 0: it is not known. `pid` 0: of this process. */
+uint32_t plumb_process_namespace(uint32_t pid, const char *kind);
 /* Returns the state of process `pid` that began at `start`. Another process that has its number by
  * now does not count. */
 enum plumb_life plumb_process_state(uint32_t pid, uint64_t start);

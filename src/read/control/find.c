@@ -179,12 +179,9 @@ static bool is_in_container(uint32_t pid)
 {
     static const char *const kinds[] = {"pid", "mnt"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        char path[64], own[64];
-        struct stat there, here;
-        snprintf(path, sizeof path, "/proc/%u/ns/%s", pid, kinds[i]);
-        snprintf(own, sizeof own, "/proc/self/ns/%s", kinds[i]);
-        if (stat(path, &there) == 0 && stat(own, &here) == 0 &&
-            (there.st_ino != here.st_ino || there.st_dev != here.st_dev))
+        uint32_t there = plumb_process_namespace(pid, kinds[i]);
+        uint32_t here = plumb_process_namespace(0, kinds[i]);
+        if (there && here && there != here)
             return true;
     }
     return false;

@@ -55,7 +55,7 @@ static const struct plumb_live_header *header_of(const struct plumb_live_watch *
  * the process is over. */
 static bool is_seen_here(const struct plumb_live_header *h)
 {
-    return h->pid_namespace && h->pid_namespace == plumb_process_namespace();
+    return h->pid_namespace && h->pid_namespace == plumb_process_namespace(0, "pid");
 }
 
 int plumb_live_watch_open(struct plumb_live_watch *out, const char *run_dir, plumb_error *err)

@@ -74,7 +74,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     h->pid = plumb_rt.pid;
     h->status = PLUMB_LIVE_RECORDING;
     h->process_start = plumb_process_start(plumb_rt.pid);
-    h->pid_namespace = plumb_process_namespace();
+    h->pid_namespace = plumb_process_namespace(0, "pid");
     h->clock_source = plumb_rt.clock;
     h->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     h->step_ticks = plumb_clock_step(plumb_rt.clock);
