@@ -41,6 +41,7 @@
 #include "record/runtime/keeper.h"
 #include "record/runtime/lock.h"
 #include "record/runtime/node.h"
+#include "record/runtime/own_thread.h"
 #include "record/runtime/point.h"
 #include "record/runtime/record_log.h"
 #include "record/runtime/runtime.h"
@@ -299,6 +300,7 @@ static void before_fork(void)
     plumb_fork_ledger_lock();
     plumb_sized_before_fork();
     plumb_lock();
+    plumb_own_threads_before_fork();
 }
 
 static void after_fork(void)
@@ -307,6 +309,7 @@ static void after_fork(void)
         plumb_thread_keep(plumb_tls, false);
         return;
     }
+    plumb_own_threads_after_fork();
     plumb_unlock();
     plumb_sized_after_fork();
     plumb_fork_ledger_unlock();

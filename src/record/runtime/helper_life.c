@@ -147,11 +147,6 @@ void plumb_helper_start(void)
                   strerror(code));
         return;
     }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    /* A starting thread may hold the allocator's lock, which a fork would leave locked in the
-     * child. */
-    plumb_own_thread_await(&birth);
-#endif
     pthread_getcpuclockid(plumb_helper.thread, &cpu);
     PLUMB_STORE(plumb_helper.cpu, cpu);
     plumb_keeper_needed();

@@ -19,6 +19,11 @@ bool plumb_own_table(void);
  * and no thread of the program is counted as plumb's. */
 void plumb_own_thread_ends(void);
 uint32_t plumb_own_threads(void);
+/* Waits for threads that start or end, for at most a second: another library's handler may have
+ * stopped the allocator that they need. None starts or ends until after the fork. This is the last
+ * lock that a fork takes. */
+void plumb_own_threads_before_fork(void);
+void plumb_own_threads_after_fork(void);
 void plumb_own_threads_forget(void); /* in the child of a fork */
 
 /* The same in two parts: `birth` must stay valid until it is copied, which the second call waits
