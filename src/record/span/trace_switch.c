@@ -12,10 +12,8 @@
  *
  * Locks: life_lock around all of it, so that neither the run ends nor the process forks in the
  * middle. `now` belongs to its holder. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -28,19 +26,15 @@
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
 #include "record/runtime/thread.h"
-#include "record/span/fold.h"
-#include "record/span/ring.h"
-#include "record/span/thread_lock.h"
 #include "record/span/trace_choice.h"
+#include "record/span/trace_threads.h"
 #include "record/trace/ring.h"
 #include "record/trace/switch.h"
 #include "record/trace/trace.h"
 
 #define MS UINT64_C(1000000)
-#define HOLD_NS (200 * MS)  /* for one thread */
 #define ROOM_NS (2000 * MS) /* for space in a queue, whose writer may wait for the disk */
 #define ASK_NS (30000 * MS) /* the helper has been idle for so long */
-#define PAUSE_NS 20000
 
 static struct {
     struct plumb_run *run;            /* NULL: no window is on */
@@ -81,139 +75,6 @@ static int give_path(char *out, size_t size, const char *path, plumb_error *err)
                           strlen(path) + 1);
     memcpy(out, path, strlen(path) + 1);
     return PLUMB_OK;
-}
-
-/* ---- One thread ------------------------------------------------------------------------------ */
-
-/* Holds the thread, unless that takes too long. The helper does urgent jobs in the meantime: the
- * holder may be waiting for one. */
-static bool hold(struct plumb_thread *th, uint64_t deadline_ns)
-{
-    while (!plumb_hold_try(th)) {
-        if (time_ns() >= deadline_ns)
-            return false;
-        plumb_helper_pause(PAUSE_NS);
-    }
-    return true;
-}
-
-/* The name of another thread. */
-static void read_name(char name[PLUMB_TRACE_NAME], uint32_t tid)
-{
-    char path[64];
-    ssize_t n;
-    int fd;
-    snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? 0 : read(fd, name, PLUMB_TRACE_NAME - 1);
-    if (fd >= 0)
-        close(fd);
-    n = n > 0 && name[n - 1] == '\n' ? n - 1 : n;
-    name[n > 0 ? n : 0] = '\0';
-}
-
-/* The thread is held. Nothing to do if it has begun, or ended, in the meantime. */
-static void take_in(struct plumb_in in, const char name[PLUMB_TRACE_NAME])
-{
-    struct plumb_thread *th = in.th;
-    struct plumb_live_queue *q;
-    if (!plumb_belongs(th, in.run) || !plumb_is_attached(th) || th->queue || !th->live->queue_off)
-        return;
-    plumb_fold_through(in, PLUMB_ACQUIRE(th->number) - 1);
-    q = PLUMB_AT(in.run, struct plumb_live_queue, th->live->queue_off);
-    plumb_trace_queue_begin(q, in.run->h->trace.window, plumb_ticks_from(plumb_rt.clock));
-    memcpy(q->name, name, sizeof q->name);
-    PLUMB_RELEASE(q->on, 1);
-    PLUMB_STORE(th->queue, q);
-    plumb_ring_batches(in);
-}
-
-static void switch_on(struct plumb_in in, int64_t *highest)
-{
-    struct plumb_thread *th = in.th;
-    char name[PLUMB_TRACE_NAME] = "";
-    bool ready;
-    plumb_lock();
-    ready = plumb_belongs(th, in.run) && plumb_is_attached(th) && plumb_trace_prepare(in);
-    plumb_unlock();
-    if (!ready)
-        return;
-    read_name(name, PLUMB_LOAD(th->tid));
-    if (!hold(th, time_ns() + HOLD_NS)) {
-        now.apart++;
-        return;
-    }
-    take_in(in, name);
-    if (th->live->context.step > *highest)
-        *highest = th->live->context.step;
-    plumb_hold_release(th);
-    plumb_lock();
-    plumb_thread_gate(th);
-    plumb_unlock();
-}
-
-static struct plumb_live_view view_of(const struct plumb_run *run)
-{
-    return plumb_live_view_of(run->base, run->mapped);
-}
-
-/* The thread is held. Returns false if its last blocks do not fit into the queue yet. */
-static bool take_out(struct plumb_in in, bool patient)
-{
-    struct plumb_thread *th = in.th;
-    struct plumb_live_view view = view_of(in.run);
-    struct plumb_live_queue *q = th->queue;
-    if (!plumb_belongs(th, in.run) || !q || !plumb_trace_takes_part(&view, q))
-        return true;
-    if (PLUMB_ACQUIRE(in.run->h->trace.ended) || !plumb_trace_queue_end(in)) {
-        if (patient && q->slots && !PLUMB_ACQUIRE(in.run->h->trace.ended))
-            return false;
-        plumb_trace_settle_queue(&view, th->live, q);
-    }
-    PLUMB_RELEASE(q->on, 0);
-    PLUMB_STORE(th->queue, NULL);
-    plumb_ring_batches(in);
-    return true;
-}
-
-static void switch_off(struct plumb_in in, uint64_t deadline_ns)
-{
-    struct plumb_thread *th = in.th;
-    struct plumb_live_queue *q = PLUMB_LOAD(th->queue);
-    bool done = false;
-    if (!q || !plumb_belongs(th, in.run))
-        return;
-    while (!done) {
-        if (!hold(th, deadline_ns)) {
-            PLUMB_RELEASE(q->on, 0);
-            now.apart++;
-            return;
-        }
-        done = take_out(in, time_ns() < deadline_ns);
-        plumb_hold_release(th);
-        if (!done) {
-            plumb_trace_writer_wake();
-            plumb_helper_pause(MS);
-        }
-    }
-    plumb_lock();
-    plumb_thread_gate(th);
-    plumb_unlock();
-}
-
-/* Counts what the file of a window that has ended early lacks. */
-static void settle(struct plumb_run *run)
-{
-    struct plumb_live_view view = view_of(run);
-    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
-        if (!plumb_belongs(th, run) || !PLUMB_ACQUIRE(th->live->queue_off) ||
-            !hold(th, time_ns() + HOLD_NS))
-            continue;
-        if (plumb_belongs(th, run))
-            plumb_trace_settle_queue(&view, th->live,
-                                     PLUMB_AT(run, struct plumb_live_queue, th->live->queue_off));
-        plumb_hold_release(th);
-    }
 }
 
 /* ---- What a window is kept to ---------------------------------------------------------------- */
@@ -332,7 +193,7 @@ static void end_window(void)
 static void leave_window(struct plumb_run *run, const struct plumb_anchor *end)
 {
     struct plumb_live_trace *t = &run->h->trace;
-    struct plumb_live_view view = view_of(run);
+    struct plumb_live_view view = plumb_live_view_of(run->base, run->mapped);
     struct plumb_live_window *w = now.window;
     if (w) {
         w->bytes = t->file_bytes;
@@ -410,7 +271,7 @@ static int on(const struct plumb_trace_window *w, plumb_error *err)
     PLUMB_RELEASE(run->h->trace.on, 1);
     plumb_unlock();
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
-        switch_on((struct plumb_in){th, run}, &highest);
+        now.apart += !plumb_trace_thread_on((struct plumb_in){th, run}, &highest);
     limit_window(w, highest);
     plumb_log(PLUMB_LOG_INFO, "plumb: trace on: %s", now.path);
     return PLUMB_OK;
@@ -429,12 +290,12 @@ static void off(void)
     PLUMB_RELEASE(run->h->trace.on, 0);
     plumb_unlock();
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
-        switch_off((struct plumb_in){th, run}, deadline_ns);
+        now.apart += !plumb_trace_thread_off((struct plumb_in){th, run}, deadline_ns);
     plumb_barrier();
     if (run->h->lanes.count)
         plumb_helper_pause(MS); /* for emits that saw the lanes on */
     plumb_anchor_take(&end, plumb_rt.clock);
-    plumb_trace_writer_stop(run, &end, settle);
+    plumb_trace_writer_stop(run, &end, plumb_trace_threads_settle);
     leave_window(run, &end);
     plumb_log(PLUMB_LOG_INFO, "plumb: trace off: %s", now.path);
 }
