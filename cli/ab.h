@@ -20,6 +20,7 @@ struct plumb_ab_pair {
     uint64_t size;     /* of a sweep; 0: none */
     size_t rounds;
     double *ns[2][PLUMB_AB_FIGURES];       /* [rounds] of each side; of NODE only with a node */
+    double resolution;                     /* of the times of NODE: the relative error of each */
     plumb_gate_crossover_result crossover; /* of all sizes of its type */
 };
 
@@ -51,6 +52,11 @@ bool plumb_ab_measure(const struct plumb_ab *ab, struct plumb_ab_pair *pair, siz
 /* The path of the recording of round `i` of a side; NULL: it is not there. */
 const char *plumb_ab_recording(char out[4200], const struct plumb_ab *ab,
                                const struct plumb_ab_pair *pair, int side, size_t i);
+
+/* The figure that stands for a run: of the node where there is one. */
+enum plumb_ab_figure plumb_ab_figure(const struct plumb_ab *ab);
+/* The samples of that figure. */
+plumb_gate_point plumb_ab_point(const struct plumb_ab *ab, const struct plumb_ab_pair *pair);
 
 /* ab_tables.c: prints the medians of both sides at each size and type, and the crossovers. False
  * after a message. */

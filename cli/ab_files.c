@@ -53,12 +53,6 @@ static void begin_entry(FILE *out, const struct plumb_ab *ab, const struct plumb
     fprintf(out, ", \"repetitions\": %zu, \"threads\": 1", pair->rounds);
 }
 
-/* The figure that stands for the run: of the node where there is one. */
-static enum plumb_ab_figure main_figure(const struct plumb_ab *ab)
-{
-    return ab->node ? PLUMB_AB_NODE : PLUMB_AB_WALL;
-}
-
 /* The size and type of the samples, and the fields of the user. */
 static void put_extra(FILE *out, const struct plumb_ab_pair *pair, const char *const *fields,
                       size_t n)
@@ -85,7 +79,7 @@ static void put_extra(FILE *out, const struct plumb_ab_pair *pair, const char *c
 static void put_round(FILE *out, const struct plumb_ab *ab, const struct plumb_ab_pair *pair,
                       int side, size_t i, const char *const *fields, size_t n)
 {
-    enum plumb_ab_figure figure = main_figure(ab);
+    enum plumb_ab_figure figure = plumb_ab_figure(ab);
     fprintf(out,
             ", \"run_type\": \"iteration\", \"repetition_index\": %zu, \"iterations\": 1, "
             "\"real_time\": %.0f, \"cpu_time\": %.0f, \"time_unit\": \"ns\", "
@@ -93,6 +87,8 @@ static void put_round(FILE *out, const struct plumb_ab *ab, const struct plumb_a
             i, pair->ns[side][figure][i], pair->ns[side][PLUMB_AB_CPU][i], "AB"[side],
             metrics[figure]);
     put_text(out, ab->node ? ab->node : "");
+    if (figure == PLUMB_AB_NODE && pair->resolution > 0)
+        fprintf(out, ", \"resolution\": %.6f", pair->resolution);
     fputc('}', out);
     put_extra(out, pair, fields, n);
     fputc('}', out);
@@ -103,7 +99,7 @@ static void put_figures(FILE *out, const struct plumb_ab *ab, const struct plumb
                         int side, const char *const *fields, size_t n, double *scratch)
 {
     struct plumb_ab_spread s =
-        plumb_ab_spread(pair->ns[side][main_figure(ab)], pair->rounds, scratch);
+        plumb_ab_spread(pair->ns[side][plumb_ab_figure(ab)], pair->rounds, scratch);
     fprintf(out,
             ", \"run_type\": \"aggregate\", \"aggregate_name\": \"median\", "
             "\"aggregate_unit\": \"time\", \"iterations\": %zu, \"real_time\": %.0f, "

@@ -205,10 +205,14 @@ static bool ended_well(const struct plumb_ab *ab, const struct plumb_ab_pair *pa
 }
 
 /* The node's time in a recording. */
-static bool read_node(const struct plumb_ab *ab, const char *run, double *ns)
+static bool read_node(const struct plumb_ab *ab, struct plumb_ab_pair *pair, const char *run,
+                      double *ns)
 {
     plumb_error err = {0, ""};
-    int found = run ? plumb_gate_read_time(ns, run, ab->node, &err) : -1;
+    double resolution = 0;
+    int found = run ? plumb_gate_read_time(ns, &resolution, run, ab->node, &err) : -1;
+    if (resolution > pair->resolution)
+        pair->resolution = resolution;
     if (found < 0)
         plumb_cli_say(ab->command, "%s", run ? err.message : "nothing was recorded");
     else if (found == 0)
@@ -231,7 +235,7 @@ static bool run_side(const struct plumb_ab *ab, struct plumb_ab_pair *pair, int 
     free_arguments(argv);
     if (!ended_well(ab, pair, side, status))
         return false;
-    if (ab->node && !read_node(ab, plumb_ab_recording(run, ab, pair, side, round), &node))
+    if (ab->node && !read_node(ab, pair, plumb_ab_recording(run, ab, pair, side, round), &node))
         return false;
     if (!keep)
         return true;
@@ -276,6 +280,18 @@ static void say_duration(const struct plumb_ab *ab, const struct plumb_ab_pair *
                       "a round of both takes about %.1f s, and %zu rounds %.0f minutes: --rounds "
                       "sets another limit",
                       round_s, ab->most_rounds, all_s / 60);
+}
+
+enum plumb_ab_figure plumb_ab_figure(const struct plumb_ab *ab)
+{
+    return ab->node ? PLUMB_AB_NODE : PLUMB_AB_WALL;
+}
+
+plumb_gate_point plumb_ab_point(const struct plumb_ab *ab, const struct plumb_ab_pair *pair)
+{
+    enum plumb_ab_figure figure = plumb_ab_figure(ab);
+    return (plumb_gate_point){pair->size, pair->ns[0][figure], pair->ns[1][figure], pair->rounds,
+                              figure == PLUMB_AB_NODE ? pair->resolution : 0};
 }
 
 bool plumb_ab_measure(const struct plumb_ab *ab, struct plumb_ab_pair *pair, size_t rounds)

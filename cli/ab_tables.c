@@ -26,15 +26,14 @@ static void print_crossover(const struct plumb_ab *ab, const struct plumb_ab_pai
 
 bool plumb_ab_print(const struct plumb_ab *ab)
 {
-    enum plumb_ab_figure figure = ab->node ? PLUMB_AB_NODE : PLUMB_AB_WALL;
     printf("%-8s %10s %14s %14s %9s  %s\n", "type", ab->size_count ? ab->size_name : "",
            "A median (us)", "B median (us)", "speed-up", "B is");
     for (size_t p = 0; p < ab->pair_count; p++) {
         const struct plumb_ab_pair *pair = &ab->pairs[p];
+        const plumb_gate_point point = plumb_ab_point(ab, pair);
         plumb_gate_pair_result found = {.size = sizeof found};
         plumb_error err = {0, ""};
-        if (plumb_gate_pair(&found, pair->ns[0][figure], pair->ns[1][figure], pair->rounds, &err) <
-            0) {
+        if (plumb_gate_pair(&found, &point, &err) < 0) {
             plumb_cli_say(ab->command, "%s", err.message);
             return false;
         }

@@ -375,21 +375,21 @@ static int add_recordings(plumb_gate_report *gate, const struct plumb_ab *ab, pl
 static int add_pair(plumb_gate_report *gate, const struct plumb_ab *ab,
                     const struct plumb_ab_pair *pair, plumb_error *err)
 {
+    const plumb_gate_point point = plumb_ab_point(ab, pair);
     bool alone = ab->pair_count == 1;
-    enum plumb_ab_figure figure = ab->node ? PLUMB_AB_NODE : PLUMB_AB_WALL;
     char name[160];
     int rc = 0;
     name_pair(name, ab, pair);
     for (uint32_t side = 0; side < 2 && rc >= 0; side++) {
         if (!alone)
-            rc = plumb_gate_add_times(gate, side, "time", name, pair->ns[side][figure],
-                                      pair->rounds, 1, err);
+            rc = plumb_gate_add_times(gate, side, "time", name, side ? point.b : point.a,
+                                      pair->rounds, point.resolution, 1, err);
         else if (!ab->record)
             rc = plumb_gate_add_times(gate, side, "wall_clock", NULL, pair->ns[side][PLUMB_AB_WALL],
-                                      pair->rounds, 1, err);
+                                      pair->rounds, 0, 1, err);
         if (rc >= 0 && alone)
             rc = plumb_gate_add_times(gate, side, "cpu_time", NULL, pair->ns[side][PLUMB_AB_CPU],
-                                      pair->rounds, 1, err);
+                                      pair->rounds, 0, 1, err);
     }
     return rc;
 }
@@ -397,16 +397,12 @@ static int add_pair(plumb_gate_report *gate, const struct plumb_ab *ab,
 /* The crossover of each element type. */
 static int add_crossovers(plumb_gate_report *gate, struct plumb_ab *ab, plumb_error *err)
 {
-    enum plumb_ab_figure figure = ab->node ? PLUMB_AB_NODE : PLUMB_AB_WALL;
     int rc = 0;
     for (size_t p = 0; ab->size_count > 0 && p < ab->pair_count && rc >= 0; p += ab->size_count) {
         plumb_gate_point points[PLUMB_AB_SIZES];
         plumb_gate_crossover_result found = {.size = sizeof found};
-        for (size_t i = 0; i < ab->size_count; i++) {
-            const struct plumb_ab_pair *pair = &ab->pairs[p + i];
-            points[i] = (plumb_gate_point){pair->size, pair->ns[0][figure], pair->ns[1][figure],
-                                           pair->rounds};
-        }
+        for (size_t i = 0; i < ab->size_count; i++)
+            points[i] = plumb_ab_point(ab, &ab->pairs[p + i]);
         rc = plumb_gate_crossover(&found, points, ab->size_count, err);
         for (size_t i = 0; i < ab->size_count; i++)
             ab->pairs[p + i].crossover = found;

@@ -245,8 +245,8 @@ static struct plumb_gate_value *put_given(plumb_gate_report *gate, enum plumb_ga
 }
 
 int plumb_gate_add_times(plumb_gate_report *gate, uint32_t side, const char *metric,
-                         const char *node, const double *ns, size_t n, uint32_t in_turn,
-                         plumb_error *err)
+                         const char *node, const double *ns, size_t n, double resolution,
+                         uint32_t in_turn, plumb_error *err)
 {
     const struct plumb_gate_metric *m = plumb_gate_metric_find(metric);
     struct plumb_gate_value *v;
@@ -261,6 +261,7 @@ int plumb_gate_add_times(plumb_gate_report *gate, uint32_t side, const char *met
     v->node = plumb_arena_strdup(&gate->gate.arena, node ? node : "");
     v->of_run = !node;
     v->in_turn = in_turn;
+    v->resolution = resolution;
     for (size_t i = 0; i < n; i++)
         plumb_gate_sample(&gate->gate, v, ns[i]);
     return gate->gate.arena.failed ? no_memory(err) : PLUMB_OK;
@@ -314,8 +315,8 @@ int plumb_gate_crossover(plumb_gate_crossover_result *out, const plumb_gate_poin
     size_t size = out->size;
     int rc = own ? PLUMB_OK : no_memory(err);
     for (size_t i = 0; own && i < n; i++)
-        own[i] =
-            (struct plumb_gate_size){points[i].size, points[i].a, points[i].b, points[i].count};
+        own[i] = (struct plumb_gate_size){points[i].size, points[i].a, points[i].b, points[i].count,
+                                          points[i].resolution};
     if (own)
         rc = plumb_gate_find_crossover(&found, own, n, err);
     free(own);
@@ -348,13 +349,14 @@ int plumb_gate_add_crossover(plumb_gate_report *gate, const char *name,
     return gate->gate.arena.failed ? no_memory(err) : PLUMB_OK;
 }
 
-int plumb_gate_pair(plumb_gate_pair_result *out, const double *a, const double *b, size_t count,
-                    plumb_error *err)
+int plumb_gate_pair(plumb_gate_pair_result *out, const plumb_gate_point *point, plumb_error *err)
 {
     const struct plumb_gate_bound faster = {.op = PLUMB_GATE_BELOW, .of_old = 1};
+    const struct plumb_gate_times a = {point->a, point->count, point->resolution};
+    const struct plumb_gate_times b = {point->b, point->count, point->resolution};
     struct plumb_gate_judgement j;
     size_t size = out->size;
-    int rc = plumb_gate_judge(&j, a, count, b, count, true, &faster, 0, err);
+    int rc = plumb_gate_judge(&j, &a, &b, true, &faster, 0, err);
     if (rc < 0)
         return rc;
     plumb_gate_pair_result result = {.size = size,
@@ -371,7 +373,8 @@ int plumb_gate_pair(plumb_gate_pair_result *out, const double *a, const double *
     return PLUMB_OK;
 }
 
-int plumb_gate_read_time(double *ns, const char *run, const char *node, plumb_error *err)
+int plumb_gate_read_time(double *ns, double *resolution, const char *run, const char *node,
+                         plumb_error *err)
 {
     plumb_report *report;
     int rc = plumb_report_open(&report, run, err);
@@ -381,6 +384,7 @@ int plumb_gate_read_time(double *ns, const char *run, const char *node, plumb_er
     for (size_t i = 0; i < t->node_count && rc == 0; i++)
         if (strcmp(t->nodes[i].name, node) == 0 && t->nodes[i].host.ns.count > 0) {
             *ns = t->nodes[i].host.median_ns;
+            *resolution = plumb_stats_resolution(&t->nodes[i].host.ns);
             rc = 1;
         }
     plumb_report_close(report);

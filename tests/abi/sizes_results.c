@@ -218,6 +218,7 @@ static void of_gate(void)
     MEMBER(plumb_gate_point, a);
     MEMBER(plumb_gate_point, b);
     MEMBER(plumb_gate_point, count);
+    MEMBER(plumb_gate_point, resolution);
     SIZE(plumb_gate_crossover_result);
     MEMBER(plumb_gate_crossover_result, size);
     MEMBER(plumb_gate_crossover_result, threshold);

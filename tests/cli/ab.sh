@@ -54,6 +54,9 @@ has out.txt 'frames' '20'
 expect 'a time of recordings' 0 ab --rule g.rules:frame -- ./prog ::: ./prog
 expect 'a node' 2 ab --node nothing --rounds 6 -- ./prog ::: ./prog
 has err.txt "the recording has no time of node 'nothing'"
+expect 'medians of a node' 0 ab --node frame --types f32,f64 --rounds 6 --out noded --host h --rule any.rules -- ./prog print {type}
+expect 'their error' 0 jq -e '[.benchmarks[] | select(.run_type == "iteration").plumb.resolution > 0.0077] | length == 12 and all' \
+    noded/ab-h.json
 
 # ---- What is refused -----------------------------------------------------------------------------
 expect 'no commands' 2 ab

@@ -116,6 +116,22 @@ has out.txt 'a sample is not a number above 0'
 jq '.benchmarks[0] += {error_occurred: true, error_message: "out of memory"}' b.json >failed.json
 expect 'a benchmark that failed' 3 gate time.rules failed.json --old a.json
 has out.txt 'the benchmark failed: out of memory'
+# The medians of six recordings lie in neighbouring buckets of the histogram; their means are exact.
+olds='' news=''
+for i in 1 2 3 4 5 6; do
+    make_run "q-old$i.json" "$i" 100 1000 '.nodes[0].max_ns += 1' -- decode:10:4
+    make_run "q-new$i.json" "1$i" 100 1000 '.nodes[0].max_ns += 1' -- decode:10:4.06
+    olds="$olds --old q-old$i.json" news="$news q-new$i.json"
+done
+for metric in time mean; do
+    printf '[decode]\nmetric = %s\nnode = decode\nlimit = <= old + 1 %%\n' $metric >"q-$metric.rules"
+done
+# shellcheck disable=SC2086 # lists of files
+{
+    expect 'medians of neighbouring buckets' 3 gate q-time.rules $news $olds
+    has out.txt '+1.5 %' 'the difference from the limit is within the error of quantiles'
+    expect 'means' 1 gate q-mean.rules $news $olds
+}
 counts() {
     printf '{"format": "plumb-counts", "schema": 1, "counts": [{"node": "x", "step": null, "kind": "%s", "value": %s}]}\n' "$2" "$3" >"$1"
 }

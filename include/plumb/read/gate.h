@@ -94,11 +94,12 @@ PLUMB_API int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, cons
  * opened when the gate is decided, if a rule needs it. */
 PLUMB_API int plumb_gate_use_history(plumb_gate_report *gate, const char *path, plumb_error *err);
 /* Adds times in ns [n] that the caller measured, in their order, as samples of `metric` of `node`
- * (NULL: of the whole run). `in_turn`: 1 if sample i of the old and of the new side were measured
- * one after the other. PLUMB_ERR_ARG: the metric is not a time. */
+ * (NULL: of the whole run). `resolution` is the relative error of each, 0 where they are exact.
+ * `in_turn`: 1 if sample i of the old and of the new side were measured one after the other.
+ * PLUMB_ERR_ARG: the metric is not a time. */
 PLUMB_API int plumb_gate_add_times(plumb_gate_report *gate, uint32_t side, const char *metric,
-                                   const char *node, const double *ns, size_t n, uint32_t in_turn,
-                                   plumb_error *err);
+                                   const char *node, const double *ns, size_t n, double resolution,
+                                   uint32_t in_turn, plumb_error *err);
 /* Adds a whole number that the caller measured, on the new side: the exit status of the command of
  * a rule (`name` is the command).
  * `unknown`: why there is no value; NULL: there is one. PLUMB_ERR_ARG: no such metric. */
@@ -113,6 +114,7 @@ typedef struct plumb_gate_point {
     uint64_t size;
     const double *a, *b;
     size_t count;
+    double resolution; /* the relative error of each time; 0: exact */
 } plumb_gate_point;
 
 /* The size from which on variant B is faster than A. */
@@ -146,13 +148,15 @@ typedef struct plumb_gate_pair_result {
     uint32_t reserved;
 } plumb_gate_pair_result;
 
-/* Compares `count` times in ns of both variants, measured in turn, and fills as much of `out` as
- * its `size` says. */
-PLUMB_API int plumb_gate_pair(plumb_gate_pair_result *out, const double *a, const double *b,
-                              size_t count, plumb_error *err);
-/* Reads the median time of `node` in the recording `run`, in the first phase that has one. Returns
- * 1, or 0 where the recording has no such time. Errors: those of plumb_report_open(). */
-PLUMB_API int plumb_gate_read_time(double *ns, const char *run, const char *node, plumb_error *err);
+/* Compares the times of both variants at one size, and fills as much of `out` as its `size`
+ * says. */
+PLUMB_API int plumb_gate_pair(plumb_gate_pair_result *out, const plumb_gate_point *point,
+                              plumb_error *err);
+/* Reads the median time of `node` in the recording `run`, in the first phase that has one, and the
+ * relative error of that median. Returns 1, or 0 where the recording has no such time. Errors:
+ * those of plumb_report_open(). */
+PLUMB_API int plumb_gate_read_time(double *ns, double *resolution, const char *run,
+                                   const char *node, plumb_error *err);
 
 /* Adds a fact that is reported with the checks and not checked: the path of a trace, a commit. */
 PLUMB_API int plumb_gate_add_fact(plumb_gate_report *gate, const char *key, const char *value,

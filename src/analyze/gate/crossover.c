@@ -20,8 +20,10 @@ int plumb_gate_find_crossover(struct plumb_gate_crossing *out, const struct plum
     double before = NAN;
     for (size_t i = 0; i < n; i++) {
         const struct plumb_gate_size *p = &points[i];
+        const struct plumb_gate_times a = {p->a, p->count, p->resolution};
+        const struct plumb_gate_times b = {p->b, p->count, p->resolution};
         struct plumb_gate_judgement j;
-        int rc = plumb_gate_judge(&j, p->a, p->count, p->b, p->count, true, &faster, 0, err);
+        int rc = plumb_gate_judge(&j, &a, &b, true, &faster, 0, err);
         if (rc < 0)
             return rc;
         if (!(j.ratio < 1)) {

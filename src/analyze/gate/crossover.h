@@ -8,6 +8,7 @@ struct plumb_gate_size { /* of a sweep: samples that were measured in turn */
     uint64_t size;
     const double *a, *b; /* [count] */
     size_t count;
+    double resolution; /* of each, relative */
 };
 
 struct plumb_gate_crossing {

@@ -30,7 +30,7 @@ static struct plumb_gate_crossing sweep(double planted, double noise)
     uint64_t x = 5;
     for (int i = 0; i < SIZES; i++) {
         double size = floor(256 * pow(128, i / 17.0) + 0.5);
-        points[i] = (struct plumb_gate_size){(uint64_t)size, a[i], b[i], ROUNDS};
+        points[i] = (struct plumb_gate_size){(uint64_t)size, a[i], b[i], ROUNDS, 0};
         for (int k = 0; k < ROUNDS; k++) {
             a[i][k] = 3 * size * (1 + noise * (uniform(&x) - 0.5));
             b[i][k] = (2 * planted + size) * (1 + noise * (uniform(&x) - 0.5));

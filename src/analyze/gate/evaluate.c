@@ -176,6 +176,7 @@ static int check_whole(struct work *w)
 struct samples {
     double *at;
     size_t count;
+    double resolution; /* the coarsest */
     bool in_turn;
     const char *wrong;
 };
@@ -185,7 +186,7 @@ static int gather(struct samples *out, const struct work *w, enum plumb_gate_sid
                   const char *node)
 {
     size_t total = 0;
-    *out = (struct samples){NULL, 0, true, NULL};
+    *out = (struct samples){NULL, 0, 0, true, NULL};
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < w->g->side[side].count; i++) {
             const struct plumb_gate_source *s = &w->g->side[side].sources[i];
@@ -195,6 +196,7 @@ static int gather(struct samples *out, const struct work *w, enum plumb_gate_sid
                     continue;
                 out->wrong = v->wrong ? v->wrong : out->wrong;
                 out->in_turn &= v->in_turn;
+                out->resolution = fmax(out->resolution, v->resolution);
                 if (pass == 0)
                     total += v->count;
                 else if (v->count > 0)
@@ -218,16 +220,19 @@ static enum plumb_gate_verdict verdict_of(enum plumb_gate_answer answer)
 static int judge(struct work *w, const struct samples *old, const struct samples *fresh)
 {
     struct plumb_gate_check *c = w->check;
+    bool history = w->rule->old == PLUMB_GATE_OLD_HISTORY;
+    /* The records of a baseline come from results of the same kind. */
+    const struct plumb_gate_times before = {old->at, old->count,
+                                            history ? fresh->resolution : old->resolution};
+    const struct plumb_gate_times after = {fresh->at, fresh->count, fresh->resolution};
     c->verdict = PLUMB_GATE_PASS;
     for (size_t i = 0; i < c->limit->bounds; i++) {
         struct plumb_gate_judgement j;
         const struct plumb_gate_bound *b = &c->limit->bound[i];
-        bool baseline = w->rule->old == PLUMB_GATE_OLD_HISTORY && b->of_old > 0;
-        int rc = baseline
-                     ? plumb_gate_judge_baseline(&j, old->at, old->count, fresh->at, fresh->count,
-                                                 b, w->rule->floor, w->err)
-                     : plumb_gate_judge(&j, old->at, old->count, fresh->at, fresh->count,
-                                        old->in_turn && fresh->in_turn, b, w->rule->floor, w->err);
+        int rc = history && b->of_old > 0
+                     ? plumb_gate_judge_baseline(&j, &before, &after, b, w->rule->floor, w->err)
+                     : plumb_gate_judge(&j, &before, &after, old->in_turn && fresh->in_turn, b,
+                                        w->rule->floor, w->err);
         if (rc < 0)
             return rc;
         if (i > 0 && verdict_of(j.answer) <= c->verdict)
@@ -249,7 +254,7 @@ static int judge(struct work *w, const struct samples *old, const struct samples
 static int check_times(struct work *w)
 {
     bool of_node = w->rule->old == PLUMB_GATE_OLD_NODE;
-    struct samples old = {NULL, 0, false, NULL}, fresh;
+    struct samples old = {NULL, 0, 0, false, NULL}, fresh;
     int rc = gather(&fresh, w, PLUMB_GATE_SIDE_NEW, NULL);
     if (rc == PLUMB_OK && w->rule->compares)
         rc = gather(&old, w, old_side(w->rule), of_node ? w->rule->old_node : NULL);

@@ -33,6 +33,7 @@ struct plumb_gate_value {
     uint64_t runs;   /* of the node; 0: not known */
     double *samples; /* [count] of times, ns, in the order in which they were measured */
     size_t count;
+    double resolution; /* of each sample, relative; 0: exact */
     bool in_turn;      /* the old and the new samples of this pair were measured in turn */
     const char *wrong; /* why there is no value; NULL: there is one */
 };

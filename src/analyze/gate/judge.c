@@ -181,17 +181,21 @@ static void answer(struct plumb_gate_judgement *j, enum plumb_gate_op op, double
         j->answer = PLUMB_GATE_MEETS;
     else if (fails && (j->noise == 0 || middle > 1 + j->noise) && !(j->p > error_level))
         j->answer = PLUMB_GATE_FAILS;
+    else if (!(j->noise > fabs(1 - 1 / middle) || fails || meets))
+        j->why = "the limit lies inside the interval: more samples narrow it";
     else
-        j->why = j->noise > fabs(1 - 1 / middle) || fails || meets
+        j->why = j->noise > j->resolution
                      ? "the difference from the limit is within the noise"
-                     : "the limit lies inside the interval: more samples narrow it";
+                     : "the difference from the limit is within the error of quantiles, which "
+                       "'mean', 'min' and 'total' do not have";
 }
 
 /* Against a fixed time. Few samples have no interval: all of them count. */
-static int judge_fixed(struct plumb_gate_judgement *j, double *fresh, size_t n,
+static int judge_fixed(struct plumb_gate_judgement *j, double *fresh,
                        const struct plumb_gate_bound *b, plumb_error *err)
 {
     const double limit = b->add;
+    size_t n = j->new_count;
     struct plumb_interval interval = {.known = false};
     int rc = PLUMB_OK;
     plumb_sample_sort(fresh, n);
@@ -200,6 +204,7 @@ static int judge_fixed(struct plumb_gate_judgement *j, double *fresh, size_t n,
         j->answer = is_upper(b->op) ? PLUMB_GATE_FAILS : PLUMB_GATE_MEETS;
         return PLUMB_OK;
     }
+    j->noise = j->resolution;
     j->ratio = j->new_median / limit;
     j->low = fresh[0] / limit;
     j->high = fresh[n - 1] / limit;
@@ -234,7 +239,7 @@ static int judge_change(struct plumb_gate_judgement *j, double *memory,
     j->new_median = median_of(scratch, fresh, n_new);
     j->ratio = j->new_median / j->old_median;
     limit = limit_ratio(b, j->old_median, floor);
-    j->noise = noise_of(j->noise, old, n_old, j->in_turn, scratch);
+    j->noise = noise_of(j->resolution, old, n_old, j->in_turn, scratch);
     j->noise = noise_of(j->noise, fresh, n_new, j->in_turn, scratch);
     if ((rc = beyond(&j->p, old, n_old, fresh, n_new, limit, is_upper(b->op), scratch, err)) < 0 ||
         (rc = plumb_bootstrap_ratio_tails(&interval, old, n_old, fresh, n_new, PLUMB_BOOTSTRAP_SEED,
@@ -261,81 +266,95 @@ static bool usable(const double *v, size_t n)
     return true;
 }
 
-int plumb_gate_judge(struct plumb_gate_judgement *out, const double *old, size_t n_old,
-                     const double *fresh, size_t n_new, bool in_turn,
+/* Of the ratio: both sides' errors add up. */
+static double resolution_of(const struct plumb_gate_times *old,
+                            const struct plumb_gate_times *fresh, bool fixed)
+{
+    return fresh->resolution + (fixed ? 0 : old->resolution);
+}
+
+static struct plumb_gate_judgement unknown(const struct plumb_gate_times *old,
+                                           const struct plumb_gate_times *fresh, bool fixed)
+{
+    return (struct plumb_gate_judgement){.answer = PLUMB_GATE_CANNOT_TELL,
+                                         .old_median = NAN,
+                                         .new_median = NAN,
+                                         .ratio = NAN,
+                                         .low = NAN,
+                                         .high = NAN,
+                                         .p = NAN,
+                                         .resolution = resolution_of(old, fresh, fixed),
+                                         .old_count = fixed ? 0 : old->count,
+                                         .new_count = fresh->count};
+}
+
+/* Too few for an interval. */
+static void show_medians(struct plumb_gate_judgement *j, double *old, double *fresh)
+{
+    plumb_sample_sort(old, j->old_count);
+    plumb_sample_sort(fresh, j->new_count);
+    j->old_median = plumb_sample_median(old, j->old_count);
+    j->new_median = plumb_sample_median(fresh, j->new_count);
+    j->ratio = j->new_median / j->old_median;
+    j->why = "fewer than 6 samples on a side cannot tell a change from noise";
+}
+
+int plumb_gate_judge(struct plumb_gate_judgement *out, const struct plumb_gate_times *old,
+                     const struct plumb_gate_times *fresh, bool in_turn,
                      const struct plumb_gate_bound *bound, double floor, plumb_error *err)
 {
     bool fixed = !(bound->of_old > 0);
-    struct plumb_gate_judgement j = {.answer = PLUMB_GATE_CANNOT_TELL,
-                                     .old_median = NAN,
-                                     .new_median = NAN,
-                                     .ratio = NAN,
-                                     .low = NAN,
-                                     .high = NAN,
-                                     .p = NAN,
-                                     .old_count = fixed ? 0 : n_old,
-                                     .new_count = n_new};
-    double *memory;
+    struct plumb_gate_judgement j = unknown(old, fresh, fixed);
+    size_t n_old = j.old_count, n_new = j.new_count;
+    double *memory = calloc(5 * (n_old + n_new) + 1, sizeof *memory);
     int rc = PLUMB_OK;
-    n_old = j.old_count;
     j.in_turn = in_turn && n_old == n_new;
-    memory = calloc(5 * (n_old + n_new) + 1, sizeof *memory);
     if (!memory)
         return no_memory(err);
     if (n_old > 0)
-        memcpy(memory, old, n_old * sizeof *old);
+        memcpy(memory, old->ns, n_old * sizeof *memory);
     if (n_new > 0)
-        memcpy(memory + n_old, fresh, n_new * sizeof *fresh);
+        memcpy(memory + n_old, fresh->ns, n_new * sizeof *memory);
     if (n_new == 0 || (!fixed && n_old == 0))
         j.why = "there are no samples";
     else if (!usable(memory, n_old + n_new))
         j.why = "a sample is not a number above 0";
     else if (fixed)
-        rc = judge_fixed(&j, memory, n_new, bound, err);
-    else {
-        if (n_old >= PLUMB_GATE_LEAST && n_new >= PLUMB_GATE_LEAST)
-            rc = judge_change(&j, memory, bound, floor, err);
-        else {
-            plumb_sample_sort(memory, n_old);
-            plumb_sample_sort(memory + n_old, n_new);
-            j.old_median = plumb_sample_median(memory, n_old);
-            j.new_median = plumb_sample_median(memory + n_old, n_new);
-            j.ratio = j.new_median / j.old_median;
-            j.why = "fewer than 6 samples on a side cannot tell a change from noise";
-        }
-    }
+        rc = judge_fixed(&j, memory, bound, err);
+    else if (n_old >= PLUMB_GATE_LEAST && n_new >= PLUMB_GATE_LEAST)
+        rc = judge_change(&j, memory, bound, floor, err);
+    else
+        show_medians(&j, memory, memory + n_old);
     free(memory);
     if (rc == PLUMB_OK)
         *out = j;
     return rc;
 }
 
-int plumb_gate_judge_baseline(struct plumb_gate_judgement *out, const double *records,
-                              size_t n_records, const double *fresh, size_t n_new,
+int plumb_gate_judge_baseline(struct plumb_gate_judgement *out,
+                              const struct plumb_gate_times *records,
+                              const struct plumb_gate_times *fresh,
                               const struct plumb_gate_bound *bound, double floor, plumb_error *err)
 {
-    struct plumb_gate_judgement j = {.answer = PLUMB_GATE_CANNOT_TELL,
-                                     .old_count = n_records,
-                                     .new_count = n_new,
-                                     .old_median = NAN,
-                                     .new_median = NAN,
-                                     .ratio = NAN,
-                                     .low = NAN,
-                                     .high = NAN,
-                                     .p = NAN};
-    double *scratch = calloc(n_records + n_new + 1, sizeof *scratch);
+    struct plumb_gate_judgement j = unknown(records, fresh, false);
+    double *scratch = calloc(records->count + fresh->count + 1, sizeof *scratch);
     double limit, beyond;
     if (!scratch)
         return no_memory(err);
-    if (n_records == 0 || n_new == 0 || !usable(records, n_records) || !usable(fresh, n_new)) {
-        j.why = n_records && n_new ? "a sample is not a number above 0" : "there are no samples";
+    if (records->count == 0 || fresh->count == 0) {
+        j.why = "there are no samples";
         goto out;
     }
-    j.old_median = median_of(scratch, records, n_records);
-    j.new_median = median_of(scratch, fresh, n_new);
+    if (!usable(records->ns, records->count) || !usable(fresh->ns, fresh->count)) {
+        j.why = "a sample is not a number above 0";
+        goto out;
+    }
+    j.old_median = median_of(scratch, records->ns, records->count);
+    j.new_median = median_of(scratch, fresh->ns, fresh->count);
     j.ratio = j.new_median / j.old_median;
-    for (size_t i = 0; i < n_records; i++)
-        j.noise = fmax(j.noise, fabs(records[i] / j.old_median - 1));
+    j.noise = j.resolution;
+    for (size_t i = 0; i < records->count; i++)
+        j.noise = fmax(j.noise, fabs(records->ns[i] / j.old_median - 1));
     limit = limit_ratio(bound, j.old_median, floor);
     beyond = is_upper(bound->op) ? j.ratio - limit : limit - j.ratio;
     if (beyond < 0 ||

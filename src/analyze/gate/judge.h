@@ -15,7 +15,10 @@
  * machine where a third of the runs is interrupted, the median lies where it hardly holds still.
  * Then they are divided by the level of the rounds around them: a machine that becomes slower
  * during the measurement slows both sides. Without turns drift cannot be told from a change, and
- * the range of the medians of three to six parts of a side counts as noise. */
+ * the range of the medians of three to six parts of a side counts as noise.
+ *
+ * Times that are known to some resolution only have a noise floor of that size at least: medians of
+ * two histograms that lie in neighbouring buckets differ by 1.6 %, or by next to nothing. */
 #ifndef PLUMB_ANALYZE_GATE_JUDGE_H
 #define PLUMB_ANALYZE_GATE_JUDGE_H
 
@@ -25,13 +28,21 @@
 #include "analyze/gate/rules.h"
 #include <plumb/error.h>
 
+/* Times in ns, finite and above 0. */
+struct plumb_gate_times {
+    const double *ns; /* [count] */
+    size_t count;
+    double resolution; /* relative error of each, as of a quantile of a histogram; 0: exact */
+};
+
 enum plumb_gate_answer { PLUMB_GATE_MEETS, PLUMB_GATE_FAILS, PLUMB_GATE_CANNOT_TELL };
 
 struct plumb_gate_judgement {
     enum plumb_gate_answer answer;
     double old_median, new_median; /* ns; after division by the level, times the overall one */
     double ratio, low, high;       /* of new to old, or to the fixed limit; 98 % interval */
-    double noise;                  /* relative */
+    double noise;                  /* relative; `resolution` at least */
+    double resolution;             /* of the ratio, relative */
     double p;                      /* of U, one-sided; NaN: not tested */
     size_t old_count, new_count;   /* as they were handed in */
     size_t used; /* of each side, after the shortest of three were taken; 0: all */
@@ -41,19 +52,19 @@ struct plumb_gate_judgement {
 
 enum { PLUMB_GATE_LEAST = 6 }; /* samples a side, for an interval */
 
-/* Judges `fresh` [n_new] against the bound: with its of_old, against `old` [n_old]. `floor` is an
- * absolute difference in ns below which nothing is worse. Samples are finite and above 0. Equal
- * input gives equal output on every machine. Costs 2000 times the number of samples.
- * PLUMB_ERR_MEMORY. */
-int plumb_gate_judge(struct plumb_gate_judgement *out, const double *old, size_t n_old,
-                     const double *fresh, size_t n_new, bool in_turn,
+/* Judges `fresh` against the bound: with its of_old, against `old`. `floor` is an absolute
+ * difference in ns below which nothing is worse. Equal input gives equal output on every machine.
+ * Costs 2000 times the number of samples. PLUMB_ERR_MEMORY. */
+int plumb_gate_judge(struct plumb_gate_judgement *out, const struct plumb_gate_times *old,
+                     const struct plumb_gate_times *fresh, bool in_turn,
                      const struct plumb_gate_bound *bound, double floor, plumb_error *err);
 
 /* The same against the median of a baseline, whose few records were measured on different days: no
  * test has any power there. The median fails if it is beyond the limit, and further from the
  * baseline than the record that lies furthest; between the two it cannot tell. */
-int plumb_gate_judge_baseline(struct plumb_gate_judgement *out, const double *records,
-                              size_t n_records, const double *fresh, size_t n_new,
+int plumb_gate_judge_baseline(struct plumb_gate_judgement *out,
+                              const struct plumb_gate_times *records,
+                              const struct plumb_gate_times *fresh,
                               const struct plumb_gate_bound *bound, double floor, plumb_error *err);
 
 #endif

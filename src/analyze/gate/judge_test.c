@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/gate/judge.h"
+#include "base/stats/sketch.h"
 
 /* Times of one loop of constant work, one after the other, in us, of two lengths: a third of the
  * long ones is interrupted (tests/gate/README.md). */
@@ -73,6 +74,7 @@ static struct tally try_pairs(const struct recorded *r, int pairs, double factor
     struct tally t = {{0, 0, 0}};
     for (int i = 0; i < pairs; i++) {
         double side[2][ROUNDS];
+        const struct plumb_gate_times a = {side[0], ROUNDS, 0}, b = {side[1], ROUNDS, 0};
         struct plumb_gate_judgement j;
         plumb_error err;
         size_t start = (size_t)((double)(r->count - 2 * ROUNDS) * uniform(&seed));
@@ -81,9 +83,7 @@ static struct tally try_pairs(const struct recorded *r, int pairs, double factor
             side[fresh][round] =
                 r->us[start + k] * noise(i % NOISES, k, &seed) * (fresh ? factor : 1);
         }
-        assert_int_equal(
-            plumb_gate_judge(&j, side[0], ROUNDS, side[1], ROUNDS, true, &bound, 0, &err),
-            PLUMB_OK);
+        assert_int_equal(plumb_gate_judge(&j, &a, &b, true, &bound, 0, &err), PLUMB_OK);
         t.answers[j.answer]++;
     }
     return t;
@@ -125,6 +125,7 @@ static struct tally try_fresh(const struct recorded *r, int pairs, double factor
     struct tally t = {{0, 0, 0}};
     for (int i = 0; i < pairs; i++) {
         double side[2][ROUNDS];
+        const struct plumb_gate_times a = {side[0], ROUNDS, 0}, b = {side[1], ROUNDS, 0};
         struct plumb_gate_judgement j;
         plumb_error err;
         size_t start = (r->count - 2 * ROUNDS) * (size_t)i / (size_t)pairs;
@@ -132,9 +133,7 @@ static struct tally try_fresh(const struct recorded *r, int pairs, double factor
             size_t fresh = in_turn ? (k + k / 2) % 2 : k / ROUNDS;
             side[fresh][in_turn ? k / 2 : k % ROUNDS] = r->us[start + k] * (fresh ? factor : 1);
         }
-        assert_int_equal(
-            plumb_gate_judge(&j, side[0], ROUNDS, side[1], ROUNDS, in_turn, &bound, 0, &err),
-            PLUMB_OK);
+        assert_int_equal(plumb_gate_judge(&j, &a, &b, in_turn, &bound, 0, &err), PLUMB_OK);
         t.answers[j.answer]++;
     }
     return t;
@@ -184,11 +183,56 @@ static struct plumb_gate_judgement judge(const double *old, size_t n_old, const 
                                          size_t n_new, bool in_turn, enum plumb_gate_op op,
                                          double of_old, double add, double floor)
 {
+    const struct plumb_gate_times before = {old, n_old, 0}, after = {fresh, n_new, 0};
     struct plumb_gate_bound b = {.op = op, .of_old = of_old, .add = add};
     struct plumb_gate_judgement j;
     plumb_error err = {0, ""};
-    assert_int_equal(plumb_gate_judge(&j, old, n_old, fresh, n_new, in_turn, &b, floor, &err), 0);
+    assert_int_equal(plumb_gate_judge(&j, &before, &after, in_turn, &b, floor, &err), 0);
     return j;
+}
+
+/* Each of 30 recordings has the same median, read from a histogram. */
+static struct plumb_gate_judgement judge_medians(double ratio, double limit, double resolution)
+{
+    double old[30], fresh[30];
+    const struct plumb_gate_times a = {old, 30, resolution}, b = {fresh, 30, resolution};
+    const struct plumb_gate_bound bound = {.op = PLUMB_GATE_AT_MOST, .of_old = limit};
+    struct plumb_gate_judgement j;
+    plumb_error err = {0, ""};
+    for (int i = 0; i < 30; i++) {
+        old[i] = 1000;
+        fresh[i] = 1000 * ratio;
+    }
+    assert_int_equal(plumb_gate_judge(&j, &a, &b, true, &bound, 0, &err), 0);
+    return j;
+}
+
+static void medians_of_neighbouring_buckets_cannot_tell(void **state)
+{
+    const double error = PLUMB_SKETCH_ERROR;
+    (void)state;
+    assert_int_equal(judge_medians(1.0156, 1.01, 0).answer, PLUMB_GATE_FAILS);
+    assert_int_equal(judge_medians(1.0156, 1.01, error).answer, PLUMB_GATE_CANNOT_TELL);
+    assert_non_null(strstr(judge_medians(1.0156, 1.01, error).why, "error of quantiles"));
+    assert_int_equal(judge_medians(1, 1.01, error).answer, PLUMB_GATE_CANNOT_TELL);
+    assert_int_equal(judge_medians(1, 1.025, error).answer, PLUMB_GATE_MEETS);
+    assert_int_equal(judge_medians(1.05, 1.025, error).answer, PLUMB_GATE_FAILS);
+    assert_float_equal(judge_medians(1, 1.025, error).noise, 2 * error, 1e-12);
+}
+
+static void a_fixed_time_is_held_to_the_error_of_quantiles(void **state)
+{
+    const double near = 20.1e6, far = 21e6;
+    const struct plumb_gate_bound bound = {.op = PLUMB_GATE_AT_MOST, .add = 20e6};
+    struct plumb_gate_times fresh = {&near, 1, PLUMB_SKETCH_ERROR}, none = {NULL, 0, 0};
+    struct plumb_gate_judgement j;
+    plumb_error err = {0, ""};
+    (void)state;
+    assert_int_equal(plumb_gate_judge(&j, &none, &fresh, false, &bound, 0, &err), 0);
+    assert_int_equal(j.answer, PLUMB_GATE_CANNOT_TELL);
+    fresh.ns = &far;
+    assert_int_equal(plumb_gate_judge(&j, &none, &fresh, false, &bound, 0, &err), 0);
+    assert_int_equal(j.answer, PLUMB_GATE_FAILS);
 }
 
 static void few_samples_cannot_tell(void **state)
@@ -315,6 +359,8 @@ int main(void)
         cmocka_unit_test(unchanged_code_raises_no_alarm_and_five_percent_are_found),
         cmocka_unit_test(fresh_recordings_raise_no_alarm_and_show_five_percent),
         cmocka_unit_test(a_change_as_large_as_the_limit_is_rarely_called_worse),
+        cmocka_unit_test(medians_of_neighbouring_buckets_cannot_tell),
+        cmocka_unit_test(a_fixed_time_is_held_to_the_error_of_quantiles),
         cmocka_unit_test(few_samples_cannot_tell),
         cmocka_unit_test(what_is_not_a_time_cannot_tell),
         cmocka_unit_test(a_fixed_limit_is_met_by_what_equals_it),

@@ -23,6 +23,9 @@ enum {
     PLUMB_SKETCH_LINE_WORDS = (PLUMB_SKETCH_LINES + 63) / 64 /* of a set of lines, a bit each */
 };
 
+/* The relative error of a quantile that is read from buckets. */
+#define PLUMB_SKETCH_ERROR (1.0 / 129)
+
 /* Returns the bucket of `value`: 0 .. PLUMB_SKETCH_BUCKETS-1. Monotone in value. Group (index >> 6)
  * is 0 for values below 64 and floor(log2(value)) - 5 above. */
 static inline uint32_t plumb_sketch_index(uint64_t value)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/stats/sketch.h"
 #include "base/stats/sqrt.h"
 #include "base/u128.h"
 
@@ -174,4 +175,9 @@ double plumb_stats_median(const struct plumb_stats *s, const struct plumb_bucket
         return 0;
     double low = sample_at(s, buckets, n, (s->count + 1) / 2);
     return low + (sample_at(s, buckets, n, s->count / 2 + 1) - low) / 2;
+}
+
+double plumb_stats_resolution(const struct plumb_stats *s)
+{
+    return s->count > PLUMB_EXACT && s->max > s->min ? PLUMB_SKETCH_ERROR : 0;
 }

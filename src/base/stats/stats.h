@@ -57,5 +57,7 @@ double plumb_stats_quantile(const struct plumb_stats *s, const struct plumb_buck
  * quantile. */
 double plumb_stats_median(const struct plumb_stats *s, const struct plumb_bucket *buckets,
                           size_t n);
+/* Returns the relative error of quantiles: 0 where they are exact. */
+double plumb_stats_resolution(const struct plumb_stats *s);
 
 #endif

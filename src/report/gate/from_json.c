@@ -171,6 +171,8 @@ static void take_pair(struct taking *k, json entry, json own, bool in_turn, bool
         return;
     v->of_run = !node || !*node;
     v->in_turn = in_turn;
+    if (number(own, "resolution") > v->resolution)
+        v->resolution = number(own, "resolution");
     plumb_gate_sample(k->g, v, number(entry, "real_time") * unit_ns(entry));
 }
 

@@ -39,12 +39,21 @@ static struct plumb_gate_value *put(struct taking *k, const char *metric,
     return v;
 }
 
-static void put_time(struct taking *k, const char *metric, const struct plumb_timing_node *node,
-                     double ns)
+static struct plumb_gate_value *put_time(struct taking *k, const char *metric,
+                                         const struct plumb_timing_node *node, double ns)
 {
     struct plumb_gate_value *v = put(k, metric, node);
     if (v)
         plumb_gate_sample(k->g, v, ns);
+    return v;
+}
+
+static void put_quantile(struct taking *k, const char *metric, const struct plumb_timing_node *node,
+                         double ns)
+{
+    struct plumb_gate_value *v = put_time(k, metric, node, ns);
+    if (v)
+        v->resolution = plumb_stats_resolution(&node->host.ns);
 }
 
 static void put_whole(struct taking *k, const char *metric, const struct plumb_timing_node *node,
@@ -65,12 +74,12 @@ static void take_times(struct taking *k, const struct plumb_timing_node *node)
     put_whole(k, "runs", node,
               s->count + node->skipped + node->failures + node->abandoned + node->unbalanced, "");
     if (s->count > 0) {
-        put_time(k, "time", node, node->host.median_ns);
+        put_quantile(k, "time", node, node->host.median_ns);
         put_time(k, "mean", node, plumb_stats_mean(s));
         put_time(k, "min", node, (double)s->min);
         put_time(k, "max", node, (double)s->max);
-        put_time(k, "p95", node, node->host.p95_ns);
-        put_time(k, "p99", node, node->host.p99_ns);
+        put_quantile(k, "p95", node, node->host.p95_ns);
+        put_quantile(k, "p99", node, node->host.p99_ns);
         put_time(k, "total", node, (double)s->total);
         put_time(k, "self", node, (double)node->self_ns);
     }

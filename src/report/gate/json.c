@@ -29,6 +29,7 @@ static void put_judgement(struct plumb_json *j, const struct plumb_gate_judgemen
     plumb_put_f64(j, "low", judged->low);
     plumb_put_f64(j, "high", judged->high);
     plumb_put_f64(j, "noise", judged->noise);
+    plumb_put_f64(j, "resolution", judged->resolution);
     plumb_put_f64(j, "p", judged->p);
     plumb_json_object_end(j);
 }
