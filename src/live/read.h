@@ -30,9 +30,9 @@ int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *
  * trace. */
 int plumb_live_read_bounded(struct plumb_timing *out, const char *run_dir, plumb_error *err);
 
-/* Maps <run_dir>/live.plumb privately and writably, with its contents unchecked; the caller unmaps
- * it. Errors: PLUMB_ERR_NOT_FOUND, _FORMAT, _IO, _MEMORY. */
-int plumb_live_map(unsigned char **out, size_t *bytes, const char *run_dir, plumb_error *err);
+/* Copies <run_dir>/live.plumb, with its contents unchecked; plumb_pages_unmap() frees the copy.
+ * Errors: PLUMB_ERR_NOT_FOUND, _FORMAT (also: cut short while it was read), _IO, _MEMORY. */
+int plumb_live_copy(unsigned char **out, size_t *bytes, const char *run_dir, plumb_error *err);
 
 /* The same for its signatures; a run without any gives none. */
 struct plumb_signature;

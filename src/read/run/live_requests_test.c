@@ -8,9 +8,8 @@
 
 #include <cmocka.h>
 
-#include <sys/mman.h>
-
 #include "base/atomic.h"
+#include "base/pages.h"
 #include "live/read.h"
 #include "read/run/live_watch.h"
 #include "record.h"
@@ -116,7 +115,7 @@ static void a_request_that_ends_during_a_reading_is_open(void **state)
     (void)state;
     record_start_with(options_of_run());
     request(0);
-    assert_int_equal(plumb_live_map(&base, &bytes, run_dir, NULL), PLUMB_OK);
+    assert_int_equal(plumb_live_copy(&base, &bytes, run_dir, NULL), PLUMB_OK);
     view = plumb_live_view_of(base, bytes);
     r = plumb_live_element(&view, &view.h->requests, 0, sizeof *r);
     assert_non_null(r);
@@ -128,7 +127,7 @@ static void a_request_that_ends_during_a_reading_is_open(void **state)
                          after == 1 ? PLUMB_TIMING_REQUEST_OPEN : PLUMB_TIMING_REQUEST_ENDED);
         plumb_timing_fini(&t);
     }
-    munmap(base, bytes);
+    plumb_pages_unmap(base, bytes);
     record_stop();
     record_remove(run_dir);
 }

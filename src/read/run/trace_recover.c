@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "base/whole_file.h"
 #include "live/read.h"
 #include "live/trace_drops.h"
@@ -190,7 +190,7 @@ static int recover(struct plumb_timing *timing, const char *dir, bool ended, plu
     }
     r->dir = dir;
     r->live.file.out.size = PLUMB_TRACE_BUFFER;
-    rc = plumb_live_map(&r->source.base, &r->source.bytes, dir, err);
+    rc = plumb_live_copy(&r->source.base, &r->source.bytes, dir, err);
     if (rc < 0)
         goto out;
     r->source.h = (struct plumb_live_header *)(void *)r->source.base;
@@ -216,7 +216,7 @@ out:
     plumb_trace_parts_close(&r->parts, false, NULL, NULL);
     plumb_trace_live_fini(&r->live);
     if (r->source.base)
-        munmap(r->source.base, r->source.bytes);
+        plumb_pages_unmap(r->source.base, r->source.bytes);
     free(r->live.file.out.base);
     free(r);
     return rc;
