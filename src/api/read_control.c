@@ -37,18 +37,15 @@ struct plumb_process_list {
     size_t count;
 };
 
-static int ask_status(plumb_process *out, struct plumb_connection *c, struct plumb_arena *a,
-                      uint64_t timeout_ns, plumb_error *err)
+static const struct plumb_control_request status_request = {.command = PLUMB_CONTROL_STATUS};
+
+static int take_status(plumb_process *out, const struct plumb_connection *c,
+                       const struct plumb_control_response *response, plumb_error *err)
 {
-    const struct plumb_control_request request = {.command = PLUMB_CONTROL_STATUS};
-    struct plumb_control_response response;
-    int rc = plumb_connection_call(&response, c, a, &request, timeout_ns, err);
-    if (rc < 0)
-        return rc;
-    if (!response.process)
+    if (!response->process)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "process %u answers without its state",
                           c->process.pid);
-    *out = *response.process;
+    *out = *response->process;
     out->answers = 1;
     return PLUMB_OK;
 }
@@ -70,18 +67,39 @@ static plumb_process silent(const struct plumb_found *found, struct plumb_arena 
     return p;
 }
 
+/* Processes that are asked at once: each takes a descriptor. */
+enum { ASKED_AT_ONCE = 64 };
+
+struct asked {
+    struct plumb_connection c;
+    int rc; /* of connecting and asking */
+};
+
+static void ask_process(struct asked *out, const struct plumb_found *found, uint64_t until_ns)
+{
+    uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    uint64_t left = until_ns > now ? until_ns - now : 0;
+    out->rc = plumb_connection_open(&out->c, found, left, NULL);
+    if (out->rc == PLUMB_OK &&
+        (out->rc = plumb_connection_request(&out->c, &status_request, left, NULL)) < 0)
+        plumb_connection_close(&out->c);
+}
+
 /* Returns false if nothing listens: the process left its socket when it became another program
  * or another user's. */
-static bool describe(plumb_process *out, const struct plumb_found *found, struct plumb_arena *a)
+static bool describe(plumb_process *out, struct asked *asked, const struct plumb_found *found,
+                     uint64_t until_ns, struct plumb_arena *a)
 {
-    struct plumb_connection c;
-    int rc = plumb_connection_open(&c, found, LIST_NS, NULL);
-    if (rc == PLUMB_ERR_NOT_FOUND)
+    struct plumb_control_response response;
+    uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    if (asked->rc == PLUMB_ERR_NOT_FOUND)
         return false;
     *out = silent(found, a);
-    if (rc == PLUMB_OK) {
-        ask_status(out, &c, a, LIST_NS, NULL);
-        plumb_connection_close(&c);
+    if (asked->rc == PLUMB_OK) {
+        if (plumb_connection_response(&response, &asked->c, a, until_ns > now ? until_ns - now : 0,
+                                      NULL) == PLUMB_OK)
+            take_status(out, &asked->c, &response, NULL);
+        plumb_connection_close(&asked->c);
     }
     out->pid = found->pid;
     out->start_time = found->start_time;
@@ -89,27 +107,43 @@ static bool describe(plumb_process *out, const struct plumb_found *found, struct
     return true;
 }
 
+/* Asks up to ASKED_AT_ONCE processes, and waits for all of them together: those that are stopped
+ * take one limit of time, and not one each. */
+static void describe_some(plumb_process_list *list, struct asked asked[ASKED_AT_ONCE],
+                          const struct plumb_found *found, size_t n)
+{
+    uint64_t until_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + LIST_NS;
+    for (size_t i = 0; i < n; i++)
+        ask_process(&asked[i], &found[i], until_ns);
+    for (size_t i = 0; i < n; i++) {
+        if (!describe(&list->items[list->count], &asked[i], &found[i], until_ns, &list->arena))
+            continue;
+        list->read_ns[list->count] = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+        list->count++;
+    }
+}
+
 int plumb_process_list_open(plumb_process_list **out, plumb_error *err)
 {
     struct plumb_found *found = NULL;
     size_t n = 0;
     plumb_process_list *list = NULL;
+    struct asked *asked;
     int rc = plumb_found_list(&found, &n, err);
     if (rc < 0)
         return rc;
     list = calloc(1, sizeof *list);
+    asked = calloc(ASKED_AT_ONCE, sizeof *asked);
     if (list) {
         list->items = plumb_arena_alloc(&list->arena, (n + 1) * sizeof *list->items);
         list->read_ns = plumb_arena_alloc(&list->arena, (n + 1) * sizeof *list->read_ns);
     }
-    for (size_t i = 0; list && !list->arena.failed && i < n; i++) {
-        if (!describe(&list->items[list->count], &found[i], &list->arena))
-            continue;
-        list->read_ns[list->count] = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-        list->count++;
-    }
+    for (size_t i = 0; asked && list && !list->arena.failed && i < n; i += ASKED_AT_ONCE)
+        describe_some(list, asked, found + i, n - i < ASKED_AT_ONCE ? n - i : ASKED_AT_ONCE);
     free(found);
-    if (!list || list->arena.failed) {
+    rc = asked ? PLUMB_OK : PLUMB_ERR_MEMORY;
+    free(asked);
+    if (rc < 0 || !list || list->arena.failed) {
         plumb_process_list_close(list);
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the list of processes");
     }
@@ -218,9 +252,13 @@ void plumb_control_while_connected(plumb_control *c, int on)
 
 int plumb_control_status(const plumb_process **out, plumb_control *c, plumb_error *err)
 {
+    struct plumb_control_response response;
     int rc;
     plumb_arena_reset(&c->status);
-    rc = ask_status(&c->process, &c->connection, &c->status, c->short_ns, err);
+    rc = plumb_connection_call(&response, &c->connection, &c->status, &status_request, c->short_ns,
+                               err);
+    if (rc == PLUMB_OK)
+        rc = take_status(&c->process, &c->connection, &response, err);
     c->process.socket = c->socket;
     if (rc == PLUMB_OK)
         *out = &c->process;

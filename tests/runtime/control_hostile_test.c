@@ -2,9 +2,12 @@
  * on, others are answered, and descriptors and memory are as before. */
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/process/process.h"
+#include "codec/protobuf.h"
 #include "control/message.h"
 #include "control/place.h"
 #include "runtime/control.h"
@@ -414,6 +417,83 @@ static void a_stopped_host_is_a_time_limit_and_nothing_else(void **state)
 }
 
 /* Kills a process after a while, in which the test has sent its request. */
+/* ---- Many that do not answer ----------------------------------------------------------------- */
+
+enum { LISTENERS = 6, LISTS = 50 };
+
+/* How many requests the listeners have of the list that is being made. */
+static uint32_t *asked;
+
+/* Makes a socket as a controlled process does. It answers when all listeners have a request. */
+static int listener(pid_t *pid)
+{
+    char name[PLUMB_CONTROL_NAME];
+    int folder, fd, ready[2];
+    assert_int_equal(pipe(ready), 0);
+    if ((*pid = fork()) > 0) {
+        close(ready[1]);
+        return ready[0];
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* also after a failed test */
+    folder = plumb_control_folder_open(in_place("runtime/plumb"), true, NULL);
+    plumb_control_name(name, (uint32_t)getpid(), plumb_process_start((uint32_t)getpid()));
+    fd = plumb_control_listen(folder, name, 8);
+    if (fd < 0 || write(ready[1], "", 1) != 1)
+        _exit(1);
+    for (;;) {
+        const plumb_process self = {.size = sizeof self, .pid = (uint32_t)getpid()};
+        const struct plumb_control_response response = {.process = &self};
+        unsigned char bytes[1024];
+        struct plumb_pb w = {bytes + PLUMB_CONTROL_HEAD_BYTES, bytes + sizeof bytes, false};
+        struct pollfd wait = {fd, POLLIN, 0};
+        int c = poll(&wait, 1, -1) > 0 ? accept(fd, NULL, NULL) : -1;
+        if (c < 0 || recv(c, bytes, sizeof bytes, 0) <= 0) {
+            close(c);
+            continue;
+        }
+        __atomic_fetch_add(asked, 1, __ATOMIC_ACQ_REL);
+        wait.fd = c;
+        wait.events = POLLRDHUP;
+        while (__atomic_load_n(asked, __ATOMIC_ACQUIRE) < LISTENERS && poll(&wait, 1, 1) == 0)
+            continue;
+        plumb_control_put_response(&w, &response);
+        plumb_control_put_length(bytes, (uint32_t)(w.p - bytes - PLUMB_CONTROL_HEAD_BYTES));
+        send(c, bytes, (size_t)(w.p - bytes), MSG_NOSIGNAL);
+        close(c);
+    }
+}
+
+/* Asked one after the other, the first would never answer: not in any list. */
+static void a_list_asks_all_processes_before_it_waits(void **state)
+{
+    uint32_t answers = 0;
+    pid_t pid[LISTENERS];
+    (void)state;
+    asked = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(asked != MAP_FAILED);
+    for (int i = 0; i < LISTENERS; i++) {
+        char byte;
+        int ready = listener(&pid[i]);
+        assert_int_equal(read(ready, &byte, 1), 1);
+        close(ready);
+    }
+    for (int i = 0; answers < LISTENERS && i < LISTS; i++) { /* a busy machine may be late */
+        plumb_process_list *list = NULL;
+        answers = 0;
+        __atomic_store_n(asked, 0, __ATOMIC_RELEASE);
+        assert_ok(plumb_process_list_open(&list, &err));
+        assert_int_equal(plumb_process_list_count(list), LISTENERS);
+        for (size_t k = 0; k < LISTENERS; k++)
+            answers += plumb_process_list_get(list, k)->answers;
+        plumb_process_list_close(list);
+    }
+    assert_int_equal(answers, LISTENERS);
+    for (int i = 0; i < LISTENERS; i++) {
+        kill(pid[i], SIGKILL);
+        waitpid(pid[i], NULL, 0);
+    }
+}
+
 static void *kill_later(void *arg)
 {
     nap_ms(100);
@@ -601,6 +681,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(silent_connections_make_way_and_busy_ones_do_not),
         cmocka_unit_test(a_front_end_that_does_not_read_is_dropped),
         cmocka_unit_test(a_stopped_host_is_a_time_limit_and_nothing_else),
+        cmocka_unit_test(a_list_asks_all_processes_before_it_waits),
         cmocka_unit_test(a_host_that_is_killed_during_a_command_is_an_error),
         cmocka_unit_test(a_socket_that_was_exchanged_is_refused),
         cmocka_unit_test(a_folder_that_is_not_safe_is_not_used),

@@ -221,15 +221,33 @@ static int renew(struct plumb_connection *c, uint64_t timeout_ns, plumb_error *e
     return PLUMB_OK;
 }
 
-static int exchange(size_t *n, struct plumb_connection *c, const unsigned char *request,
-                    size_t bytes, struct limit limit, plumb_error *err)
+/* A connection on which a call has failed half way cannot be used again. */
+static int broken(struct plumb_connection *c, int rc)
+{
+    c->broken = rc < 0;
+    return rc;
+}
+
+static int request_until(struct plumb_connection *c, const struct plumb_control_request *request,
+                         struct limit limit, plumb_error *err)
+{
+    unsigned char *bytes = NULL;
+    size_t n = 0;
+    int rc = make_request(&bytes, &n, request, err);
+    if (rc < 0)
+        return rc;
+    rc = renew(c, limit.timeout_ns, err);
+    if (rc == PLUMB_OK)
+        rc = send_all(c, bytes, n, limit, err);
+    free(bytes);
+    return broken(c, rc);
+}
+
+static int read_response(size_t *n, struct plumb_connection *c, struct limit limit,
+                         plumb_error *err)
 {
     unsigned char head[PLUMB_CONTROL_HEAD_BYTES];
-    int rc = renew(c, limit.timeout_ns, err);
-    if (rc == PLUMB_OK)
-        rc = send_all(c, request, bytes, limit, err);
-    if (rc == PLUMB_OK)
-        rc = receive(c, head, sizeof head, limit, err);
+    int rc = receive(c, head, sizeof head, limit, err);
     if (rc < 0)
         return rc;
     *n = plumb_control_length(head);
@@ -239,24 +257,16 @@ static int exchange(size_t *n, struct plumb_connection *c, const unsigned char *
     return receive_message(c, *n, limit, err);
 }
 
-int plumb_connection_call(struct plumb_control_response *out, struct plumb_connection *c,
-                          struct plumb_arena *a, const struct plumb_control_request *request,
-                          uint64_t timeout_ns, plumb_error *err)
+static int response_until(struct plumb_control_response *out, struct plumb_connection *c,
+                          struct plumb_arena *a, struct limit limit, plumb_error *err)
 {
-    struct limit limit = {now_ns() + timeout_ns, timeout_ns};
-    unsigned char *bytes = NULL;
-    size_t n = 0, got = 0;
-    int rc = make_request(&bytes, &n, request, err);
-    if (rc < 0)
-        return rc;
-    rc = exchange(&got, c, bytes, n, limit, err);
-    free(bytes);
+    size_t n = 0;
+    int rc = read_response(&n, c, limit, err);
     if (rc == PLUMB_OK)
-        rc = plumb_control_get_response(out, a, c->bytes, got, err);
-    c->broken = rc < 0;
+        rc = plumb_control_get_response(out, a, c->bytes, n, err);
     free(c->bytes);
     c->bytes = NULL;
-    if (rc < 0)
+    if (broken(c, rc) < 0)
         return rc;
     if (out->status < PLUMB_ERR_CHECK)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "process %u answers with an unknown status %d",
@@ -264,4 +274,26 @@ int plumb_connection_call(struct plumb_control_response *out, struct plumb_conne
     return out->status < 0
                ? plumb_fail(err, out->status, "%s", out->message ? out->message : "it has failed")
                : PLUMB_OK;
+}
+
+int plumb_connection_request(struct plumb_connection *c,
+                             const struct plumb_control_request *request, uint64_t timeout_ns,
+                             plumb_error *err)
+{
+    return request_until(c, request, (struct limit){now_ns() + timeout_ns, timeout_ns}, err);
+}
+
+int plumb_connection_response(struct plumb_control_response *out, struct plumb_connection *c,
+                              struct plumb_arena *a, uint64_t timeout_ns, plumb_error *err)
+{
+    return response_until(out, c, a, (struct limit){now_ns() + timeout_ns, timeout_ns}, err);
+}
+
+int plumb_connection_call(struct plumb_control_response *out, struct plumb_connection *c,
+                          struct plumb_arena *a, const struct plumb_control_request *request,
+                          uint64_t timeout_ns, plumb_error *err)
+{
+    struct limit limit = {now_ns() + timeout_ns, timeout_ns};
+    int rc = request_until(c, request, limit, err);
+    return rc < 0 ? rc : response_until(out, c, a, limit, err);
 }

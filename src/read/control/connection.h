@@ -22,8 +22,16 @@ struct plumb_connection {
 int plumb_connection_open(struct plumb_connection *out, const struct plumb_found *process,
                           uint64_t timeout_ns, plumb_error *err);
 void plumb_connection_close(struct plumb_connection *c);
-/* Sends a request and reads its response into `*out`, whose parts lie in `a`. The error of the
- * process, if it answers with one, is returned as this function's. */
+/* Sends a request, whose response plumb_connection_response() reads: several processes can be asked
+ * before the first response is waited for. */
+int plumb_connection_request(struct plumb_connection *c,
+                             const struct plumb_control_request *request, uint64_t timeout_ns,
+                             plumb_error *err);
+/* Reads the response into `*out`, whose parts lie in `a`. The error of the process, if it answers
+ * with one, is returned as this function's. */
+int plumb_connection_response(struct plumb_control_response *out, struct plumb_connection *c,
+                              struct plumb_arena *a, uint64_t timeout_ns, plumb_error *err);
+/* Both, within `timeout_ns`. */
 int plumb_connection_call(struct plumb_control_response *out, struct plumb_connection *c,
                           struct plumb_arena *a, const struct plumb_control_request *request,
                           uint64_t timeout_ns, plumb_error *err);
