@@ -31,6 +31,8 @@ static const struct plumb_cli_option options[] = {
     {"otlp", "URL", "send the requests of runs to this collector of OpenTelemetry", false},
     {"workers", "N", "threads that answer calls (GRPC_MAX_WORKERS, else 10)", false},
     {"max-message", "BYTES", "largest message (GRPC_MAX_MSG_SIZE, else 314572800)", false},
+    {"idle", "SECONDS", "close gRPC connections that have no call for so long; 0: never (300)",
+     false},
     {"drain", "SECONDS", "how long calls may go on after SIGTERM (10)", false},
     {NULL, NULL, NULL, false},
 };

@@ -143,7 +143,7 @@ _plumb() {
         esac
         ;;
     serve)
-        words='--listen --http --device-interval --tls-cert --tls-key --client-ca --control-name --token --read-token --read-only --any-user --insecure --runs --otlp --workers --max-message --drain --help'
+        words='--listen --http --device-interval --tls-cert --tls-key --client-ca --control-name --token --read-token --read-only --any-user --insecure --runs --otlp --workers --max-message --idle --drain --help'
         case $previous in
         esac
         ;;

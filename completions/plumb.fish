@@ -286,6 +286,7 @@ complete -c plumb -n '__plumb_is serve' -l runs -r -d 'folder of runs for ListRu
 complete -c plumb -n '__plumb_is serve' -l otlp -x -d 'send the requests of runs to this collector of OpenTelemetry'
 complete -c plumb -n '__plumb_is serve' -l workers -x -d 'threads that answer calls (GRPC_MAX_WORKERS, else 10)'
 complete -c plumb -n '__plumb_is serve' -l max-message -x -d 'largest message (GRPC_MAX_MSG_SIZE, else 314572800)'
+complete -c plumb -n '__plumb_is serve' -l idle -x -d 'close gRPC connections that have no call for so long; 0: never (300)'
 complete -c plumb -n '__plumb_is serve' -l drain -x -d 'how long calls may go on after SIGTERM (10)'
 complete -c plumb -n '__plumb_is serve' -l help -d 'show this text'
 complete -c plumb -n '__plumb_is ps' -l format -x -a 'text json' -d 'how to print (text)'

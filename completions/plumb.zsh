@@ -379,6 +379,7 @@ _plumb() {
         '--otlp=[send the requests of runs to this collector of OpenTelemetry]:URL:' \
         '--workers=[threads that answer calls (GRPC_MAX_WORKERS, else 10)]:N:' \
         '--max-message=[largest message (GRPC_MAX_MSG_SIZE, else 314572800)]:BYTES:' \
+        '--idle=[close gRPC connections that have no call for so long; 0: never (300)]:SECONDS:' \
         '--drain=[how long calls may go on after SIGTERM (10)]:SECONDS:' \
         '--help[show this text]' \
         '*:file:_files'

@@ -4,6 +4,7 @@
  * call that comes, and answers it: as many calls are answered at once as there are workers, further
  * ones wait in the core. Calls that last (streams) move to a thread of their own. No method is
  * registered with the core, which would leave calls of others unanswered until their deadline. */
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,13 @@
 #include "grpc_symbol.h"
 #include "log.h"
 
-enum { STREAMS_MAX = 64, CALLS_PER_CONNECTION = 100, KEEPALIVE_MS = 60000 };
+enum {
+    STREAMS_MAX = 64,
+    CALLS_PER_CONNECTION = 100,
+    KEEPALIVE_MS = 60000,
+    HELLO_MS = 20000, /* until a new connection speaks HTTP/2 */
+    MEMORY_LEAST = 64 << 20
+};
 
 struct serve_grpc {
     struct serve *serve;
@@ -224,10 +231,28 @@ static grpc_arg integer(const char *key, int value)
     return (grpc_arg){GRPC_ARG_INTEGER, (char *)key, {.integer = value}};
 }
 
+/* Requests that are still coming fill memory, those of callers without a token too. Beyond this
+ * bound the core drops connections. Two of the largest messages fit. */
+static grpc_resource_quota *memory_bound(const struct serve_options *o)
+{
+    grpc_resource_quota *quota = grpc_resource_quota_create("plumb serve");
+    size_t bytes = 2 * (size_t)o->max_message_bytes;
+    grpc_resource_quota_resize(quota, bytes > MEMORY_LEAST ? bytes : MEMORY_LEAST);
+    return quota;
+}
+
 static void make_server(struct serve_grpc *g)
 {
-    int most = (int)g->serve->options.max_message_bytes;
+    const struct serve_options *o = &g->serve->options;
+    int most = (int)o->max_message_bytes;
+    int idle_ms = o->idle_s ? (int)o->idle_s * 1000 : INT_MAX; /* the core's "never" */
+    grpc_resource_quota *quota = memory_bound(o);
     grpc_arg args[] = {
+        {GRPC_ARG_POINTER,
+         (char *)GRPC_ARG_RESOURCE_QUOTA,
+         {.pointer = {quota, grpc_resource_quota_arg_vtable()}}},
+        integer(GRPC_ARG_MAX_CONNECTION_IDLE_MS, idle_ms),
+        integer(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, idle_ms < HELLO_MS ? idle_ms : HELLO_MS),
         integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, most),
         integer(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, most),
         integer(GRPC_ARG_MAX_CONCURRENT_STREAMS, CALLS_PER_CONNECTION),
@@ -237,6 +262,7 @@ static void make_server(struct serve_grpc *g)
     };
     grpc_channel_args all = {sizeof args / sizeof *args, args};
     g->server = grpc_server_create(&all, NULL);
+    grpc_resource_quota_unref(quota); /* the server has its own reference */
     g->calls = grpc_completion_queue_create_for_next(NULL);
     grpc_server_register_completion_queue(g->server, g->calls, NULL);
 }

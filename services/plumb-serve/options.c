@@ -38,6 +38,7 @@ static const struct option_row rows[] = {
     {"otlp", OPTION_TEXT, AT(otlp), 0, 0, NULL},
     {"workers", OPTION_NUMBER, AT(workers), 1, 256, "GRPC_MAX_WORKERS"},
     {"max-message", OPTION_NUMBER, AT(max_message_bytes), 100, INT32_MAX, "GRPC_MAX_MSG_SIZE"},
+    {"idle", OPTION_NUMBER, AT(idle_s), 0, 86400, NULL},
     {"drain", OPTION_NUMBER, AT(drain_s), 0, 3600, NULL},
 };
 enum { ROWS = sizeof rows / sizeof *rows, FIRST_ROW = 256 };
@@ -111,6 +112,7 @@ int serve_options_read(struct serve_options *out, int argc, char **argv, plumb_e
     struct option table[ROWS + 2] = {{"help", no_argument, NULL, 'h'}};
     struct serve_options o = {.workers = 10,
                               .max_message_bytes = (uint64_t)300 << 20,
+                              .idle_s = 300,
                               .drain_s = 10,
                               .device_interval_s = 5};
     int got;

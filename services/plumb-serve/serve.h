@@ -37,6 +37,7 @@ struct serve_options {
     uint64_t workers;               /* threads that answer calls */
     uint64_t max_message_bytes;
     uint64_t device_interval_s; /* between readings of devices; 0: none is read */
+    uint64_t idle_s;            /* until a gRPC connection without calls is closed; 0: never */
     uint64_t drain_s;           /* how long calls may go on after SIGTERM */
     bool read_only;             /* no caller has the control role */
     bool any_user;              /* loopback: other users of this machine too */
