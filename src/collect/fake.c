@@ -45,6 +45,9 @@ struct queue {
     struct work work[PENDING];
 };
 
+/* NOT_SET: what is to hang does so for a little longer than plumb waits. */
+enum held { NOT_SET, HELD, RELEASED };
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -59,7 +62,7 @@ static struct {
     uint64_t zero_ns;  /* host time at which it was switched on */
     uint64_t ahead;    /* device ticks then */
     uint64_t reported; /* events reported; every second one can be spoiled */
-    uint32_t held;     /* see plumb_fake_hold(); atomic */
+    uint32_t held;     /* enum held; atomic */
     plumb_clock clock;
     pthread_t thread[THREADS];
     struct queue queue[QUEUES];
@@ -101,14 +104,14 @@ static int clock_now(uint64_t *out, void *arg)
 
 void plumb_fake_hold(bool hold)
 {
-    PLUMB_RELEASE(fake.held, hold);
+    PLUMB_RELEASE(fake.held, hold ? HELD : RELEASED);
 }
 
 static void hang(void)
 {
-    if (!PLUMB_ACQUIRE(fake.held))
+    if (PLUMB_ACQUIRE(fake.held) == NOT_SET)
         plumb_nap((PLUMB_COLLECTOR_WAIT_MS + 500) * UINT64_C(1000000));
-    while (PLUMB_ACQUIRE(fake.held))
+    while (PLUMB_ACQUIRE(fake.held) == HELD)
         plumb_nap(1000000);
 }
 

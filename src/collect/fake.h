@@ -8,8 +8,9 @@
 
 extern const plumb_collector_ops plumb_fake_collector;
 
-/* For tests: while `hold` is set, an operation that is to hang does so until it is released,
- * instead of for some seconds. Any thread. */
+/* For tests: while `hold` is set, an operation that is to hang does so. Once it is released, none
+ * hangs any more. Without any call an operation hangs half a second longer than plumb waits. Any
+ * thread. */
 void plumb_fake_hold(bool hold);
 
 #endif
