@@ -1,7 +1,7 @@
 # The front door. CMake and Ninja do the work (CMakePresets.json); this file only names it.
 #
 # BUILD   folder of the build trees, one a preset
-# JOBS    parallel compilations and tests
+# JOBS    parallel compilations; one more test
 # PREFIX  where `make install` puts things
 # BENCH   options of bench/run.sh for `make bench`: "--quick --only span"
 # ROWS    rows that `make mutants` breaks, separated by commas; all of them when empty

@@ -41,7 +41,8 @@ run_preset() {
     note "$preset: tests"
     junit=$(realpath "$dir")/junit.xml
     rm -f "$junit"
-    "${launcher[@]}" ctest --test-dir "$dir" -j "$JOBS" --output-on-failure --no-tests=error \
+    # A fifth of the tests' time is spent waiting: for processes, limits of time, servers.
+    "${launcher[@]}" ctest --test-dir "$dir" -j "$((JOBS + 1))" --output-on-failure --no-tests=error \
         --output-junit "$junit" ${CTEST_ARGS:-}
     if [ ! -s "$junit" ] || [ "$(count tests "$junit")" = 0 ]; then
         failed=$((failed + 1))
