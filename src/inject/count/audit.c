@@ -88,7 +88,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     plumb_record_at = (int64_t)((uintptr_t)&nothing - self);
     if (argc > 0 && argv[0])
         plumb_object_program(argv[0]);
-    if (!list || !plumb_wanted_set(list) || !plumb_counts_init())
+    if (!list || !plumb_wanted_set(list) || !plumb_functions_init() || !plumb_counts_init())
         return;
     plumb_vectors_init();
     plumb_counts_describe(&area);

@@ -5,7 +5,8 @@
 #include "inject/count/bare.h"
 #include "inject/count/trampoline.h"
 
-enum { TEXT_BYTES = 1 << 18, LINE_BYTES = 400 };
+/* Addresses; what is not touched costs no memory. Names of C++ are often longer than 1 KiB. */
+enum { TEXT_BYTES = 1 << 23 };
 
 PLUMB_BARE_HIDDEN struct plumb_calls_function plumb_functions[PLUMB_CALLS_FUNCTIONS];
 PLUMB_BARE_HIDDEN uint32_t plumb_function_count;
@@ -13,18 +14,26 @@ PLUMB_BARE_HIDDEN const char *plumb_notes[PLUMB_NOTES];
 PLUMB_BARE_HIDDEN uint32_t plumb_note_count;
 
 static const struct link_map *object_of[PLUMB_CALLS_FUNCTIONS]; /* NULL: unloaded. Atomic */
-static char text[TEXT_BYTES];
-static uint32_t text_used;
-static uint32_t told_full;
+static char *text;
+static uint64_t text_used; /* atomic */
+static uint32_t told_full, told_no_text;
 
-/* Does nothing once there are enough: the text is full, and the count saturates. */
+bool plumb_functions_init(void)
+{
+    text = plumb_bare_map(TEXT_BYTES);
+    return text != NULL;
+}
+
+/* NULL: there is no memory. What a name that does not fit leaves free is for shorter ones. */
 static char *take(size_t bytes)
 {
-    uint32_t at;
-    if (PLUMB_LOAD(text_used) > TEXT_BYTES - LINE_BYTES || bytes > LINE_BYTES)
-        return NULL;
-    at = PLUMB_ADD(text_used, (uint32_t)bytes);
-    return at <= TEXT_BYTES - bytes ? text + at : NULL;
+    uint64_t at = PLUMB_LOAD(text_used);
+    do {
+        if (bytes > TEXT_BYTES - at)
+            return NULL;
+    } while (!__atomic_compare_exchange_n(&text_used, &at, at + bytes, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return text + at;
 }
 
 const char *plumb_text_keep(const char *from)
@@ -42,26 +51,22 @@ static uint32_t claim(uint32_t *count, uint32_t limit)
     return PLUMB_LOAD(*count) < limit ? PLUMB_ADD(*count, 1) : limit;
 }
 
-static char *append(char *to, const char *end, const char *from)
-{
-    while (*from && to < end)
-        *to++ = *from++;
-    return to;
-}
-
 void plumb_note_uncounted(const char *object, const char *name, const char *why)
 {
-    uint32_t i = claim(&plumb_note_count, PLUMB_NOTES);
-    char line[LINE_BYTES], *at = line, *end = line + sizeof line - 1;
+    const char *const parts[] = {"not counted: ", name, " in ", object, ": ", why};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    uint32_t i = PLUMB_ADD(plumb_note_count, 1);
+    size_t bytes = 1;
+    char *line, *at;
     if (i >= PLUMB_NOTES)
         return;
-    at = append(at, end, "not counted: ");
-    at = append(at, end, name);
-    at = append(at, end, " in ");
-    at = append(at, end, object);
-    at = append(at, end, ": ");
-    *append(at, end, why) = '\0';
-    PLUMB_RELEASE(plumb_notes[i], plumb_text_keep(line));
+    for (size_t k = 0; k < PARTS; k++)
+        bytes += plumb_bare_length(parts[k]);
+    line = at = take(bytes);
+    for (size_t k = 0; line && k < PARTS; k++)
+        for (const char *from = parts[k]; *from; from++)
+            *at++ = *from;
+    PLUMB_RELEASE(plumb_notes[i], line);
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -99,18 +104,36 @@ static uint32_t find(const struct plumb_object *of, const char *name, uintptr_t 
     return PLUMB_CALLS_FUNCTIONS;
 }
 
+static bool is_full(void)
+{
+    return PLUMB_LOAD(plumb_function_count) >= PLUMB_CALLS_FUNCTIONS;
+}
+
+/* A number that two threads claim at a time may be the last. */
 static uint32_t add(const struct plumb_object *of, const char *name, uintptr_t target)
 {
-    const char *library = plumb_text_keep(library_of(of)), *kept = plumb_text_keep(name);
-    uint32_t i = library && kept ? claim(&plumb_function_count, PLUMB_CALLS_FUNCTIONS)
-                                 : PLUMB_CALLS_FUNCTIONS;
-    if (i >= PLUMB_CALLS_FUNCTIONS)
+    const char *library, *kept;
+    uint32_t i;
+    if (is_full() || !(library = plumb_text_keep(library_of(of))) ||
+        !(kept = plumb_text_keep(name)) ||
+        (i = claim(&plumb_function_count, PLUMB_CALLS_FUNCTIONS)) >= PLUMB_CALLS_FUNCTIONS)
         return PLUMB_CALLS_FUNCTIONS;
     PLUMB_RELEASE(plumb_targets[i], target);
     PLUMB_STORE(object_of[i], of->map);
     plumb_functions[i].library = library;
     PLUMB_RELEASE(plumb_functions[i].name, kept);
     return i;
+}
+
+/* Notes why a function has no number, for the first one of each reason. */
+static void note_left_out(const struct plumb_object *of, const char *name)
+{
+    bool full = is_full();
+    if (!__atomic_exchange_n(full ? &told_full : &told_no_text, 1, __ATOMIC_RELAXED))
+        plumb_note_uncounted(
+            library_of(of), full ? name : "a function",
+            full ? "more than 2048 functions match (this is the first that is left out)"
+                 : "the names of the functions take more than 8 MiB");
 }
 
 uintptr_t plumb_function_bind(const struct plumb_object *of, const char *name, uintptr_t target)
@@ -120,9 +143,7 @@ uintptr_t plumb_function_bind(const struct plumb_object *of, const char *name, u
         i = add(of, name, target);
     if (i < PLUMB_CALLS_FUNCTIONS)
         return plumb_trampoline(i);
-    if (!__atomic_exchange_n(&told_full, 1, __ATOMIC_RELAXED))
-        plumb_note_uncounted(library_of(of), name,
-                             "more than 2048 functions match (this is the first that is left out)");
+    note_left_out(of, name);
     return target;
 }
 

@@ -5,11 +5,14 @@
 #ifndef PLUMB_INJECT_COUNT_FUNCTIONS_H
 #define PLUMB_INJECT_COUNT_FUNCTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/calls_area.h"
 #include "inject/count/object.h"
 
+/* Reserves memory for names. Returns false if there is none. Once, before anything is bound. */
+bool plumb_functions_init(void);
 /* Returns the address that callers are given instead of `target`: the trampoline of the function,
  * or `target` itself if there are too many, which is noted. */
 uintptr_t plumb_function_bind(const struct plumb_object *of, const char *name, uintptr_t target);

@@ -46,8 +46,17 @@ bool plumb_object_read(struct plumb_object *out, const struct link_map *map)
     return true;
 }
 
+/* Not by the beginning alone: a program may have a libplumbing.so. */
 bool plumb_object_is_ours(const struct link_map *map)
 {
-    static const char head[] = "libplumb";
-    return map->l_name && plumb_bare_begins(plumb_bare_base(map->l_name), head, sizeof head - 1);
+    static const char *const ours[] = {
+        "libplumb.so",        "libplumb-calls.so",  "libplumb-count.so", "libplumb-malloc.so",
+        "libplumb-onednn.so", "libplumb-opencl.so", "libplumb-read.so"};
+    const char *file = plumb_bare_base(map->l_name ? map->l_name : "");
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        size_t n = plumb_bare_length(ours[i]);
+        if (plumb_bare_begins(file, ours[i], n) && (!file[n] || file[n] == '.'))
+            return true;
+    }
+    return false;
 }

@@ -35,6 +35,8 @@ static struct {
     uint32_t passed_count, passed_cap;
     uint64_t unattributed[PLUMB_CALLS_FUNCTIONS]; /* the same of these */
     uint64_t total;                               /* in this run */
+    char *name;                                   /* [name_bytes] of the last function */
+    size_t name_bytes;
 } calls;
 
 /* ---- Finding the counts ---------------------------------------------------------------------- */
@@ -105,27 +107,34 @@ bool plumb_calls_wait(void)
 
 /* ---- Passing on ------------------------------------------------------------------------------ */
 
-/* "library:function" */
-static void name_of(char *out, size_t size, uint32_t function)
+/* Returns "library:function", until the next call; names of C++ may have any length. */
+static const char *name_of(uint32_t function)
 {
     const struct plumb_calls_function *f = &calls.area->functions[function];
-    snprintf(out, size, "%s:%s", f->library, f->name);
+    size_t library = strlen(f->library), bytes = library + strlen(f->name) + 2;
+    if (bytes > calls.name_bytes) {
+        char *larger = realloc(calls.name, bytes * 2);
+        if (!larger)
+            return "(other)";
+        calls.name = larger;
+        calls.name_bytes = bytes * 2;
+    }
+    snprintf(calls.name, bytes, "%s:%s", f->library, f->name);
+    return calls.name;
 }
 
 static void pass(struct plumb_run *run, uint64_t key, int64_t step, uint32_t function, uint64_t n)
 {
-    char name[512];
     struct plumb_count_event e = {.kind = PLUMB_COUNT_CALLS,
                                   .group = plumb_key_group(key),
                                   .node = plumb_key_node(key),
                                   .step = step,
-                                  .name = name,
                                   .calls = n,
                                   .value = (int64_t)n};
     if (n == 0 || function >= PLUMB_CALLS_FUNCTIONS ||
         !PLUMB_ACQUIRE(calls.area->functions[function].name))
         return;
-    name_of(name, sizeof name, function);
+    e.name = name_of(function);
     calls.total += n;
     plumb_cell_add(run, &e);
 }

@@ -1,0 +1,33 @@
+#!/bin/sh
+# labels: plain
+# plumb record --count: functions and libraries whatever they are called, and however long their names are.
+. "$PLUMB_SOURCE_DIR/tests/runtime/_count.sh"
+
+# ---- A library whose name only begins as those of plumb --------------------------------------------
+printf 'int plain(int);\nint both(int x) { return plain(x) + plain(x); }\n' >both.c
+printf 'int both(int);\nint main(void) { return both(1) + both(0) - 2 + (both(2) != 6); }\n' >calls.c
+cc -Wno-missing-prototypes -fPIC -shared both.c -o libplumbing.so libcounted.so.1 -Wl,-rpath,"$PWD"
+cc calls.c -o calls ./libplumbing.so -Wl,-rpath,"$PWD"
+expect 'libplumbing.so' 4 "$PLUMB_BIN" record --quiet --run-dir run1 --count 'plain,both' -- ./calls
+same "$name" '- inference -1 libcounted.so.1:plain 6
+- inference -1 libplumbing.so:both 3' "$(calls run1)"
+
+# ---- Long names, as templates of C++ have, that differ at their end -----------------------------------
+python3 - <<'PY'
+n = 1200
+names = ["f%s%d" % ("x" * 700, i) for i in range(2)] + ["g%d%s" % (i, "y" * 250) for i in range(n)]
+with open("long_lib.c", "w") as f:
+    f.writelines("int %s(void) { return %d; }\n" % (name, i) for i, name in enumerate(names))
+with open("long.c", "w") as f:
+    f.writelines("int %s(void);\n" % name for name in names)
+    f.write("int main(void)\n{\n    long s = 0;\n")
+    f.writelines("    s += %s();\n" % name for name in names)
+    f.write("    return s == %d ? 7 : 1;\n}\n" % (len(names) * (len(names) - 1) // 2))
+PY
+cc -O0 -fPIC -shared -Wno-missing-prototypes long_lib.c -o liblong.so
+cc -O0 long.c -o long ./liblong.so -Wl,-rpath,"$PWD"
+expect 'long names' 7 "$PLUMB_BIN" record --quiet --run-dir run2 --count 'liblong.so:*' -- ./long
+[ "$(calls run2 | awk '$4 ~ /^liblong.so:[fg]/ { n += $5 } END { print n, NR }')" = '1202 1202' ] || fail "$name: $(calls run2 | wc -l)"
+expect "$name: the report" 0 "$PLUMB_BIN" report counts --format json run2
+jq -e '.not_counted == []' out.txt >/dev/null || fail "$name: $(jq -c .not_counted out.txt | cut -c1-300)"
+exit $((failures > 0))
