@@ -30,4 +30,24 @@ expect 'long names' 7 "$PLUMB_BIN" record --quiet --run-dir run2 --count 'liblon
 [ "$(calls run2 | awk '$4 ~ /^liblong.so:[fg]/ { n += $5 } END { print n, NR }')" = '1202 1202' ] || fail "$name: $(calls run2 | wc -l)"
 expect "$name: the report" 0 "$PLUMB_BIN" report counts --format json run2
 jq -e '.not_counted == []' out.txt >/dev/null || fail "$name: $(jq -c .not_counted out.txt | cut -c1-300)"
+
+# ---- More functions with an address in the program (-no-pie) than fit into a small table: pointers stay equal ----
+python3 - <<'PY'
+n = 400
+declared = "".join("int h%d(void);\n" % i for i in range(n))
+table = "int (*const %s[])(void) = {" + ", ".join("h%d" % i for i in range(n)) + "};\n"
+with open("own_lib.c", "w") as f:
+    f.writelines("int h%d(void) { return %d; }\n" % (i, i) for i in range(n))
+    f.write(table % "its")
+with open("own.c", "w") as f:
+    f.write(declared + "extern int (*const its[])(void);\n" + table % "mine")
+    f.write("int main(void)\n{\n    long s = 0, other = 0;\n    for (int i = 0; i < %d; i++) {\n" % n)
+    f.write("        s += mine[i]();\n        other += mine[i] != its[i];\n    }\n")
+    f.writelines("    s += h%d();\n" % i for i in range(n))
+    f.write("    return other == 0 && s == %d ? 7 : 1;\n}\n" % (n * (n - 1)))
+PY
+cc -O0 -fPIC -shared -Wno-missing-prototypes own_lib.c -o libown.so
+cc -O0 -fno-pie own.c -o own -no-pie ./libown.so -Wl,-rpath,"$PWD"
+expect 'addresses of the program' 7 "$PLUMB_BIN" record --quiet --run-dir run3 --count 'libown.so:*' -- ./own
+[ "$(calls run3 | awk '{ n += $5 } END { print n, NR }')" = '800 400' ] || fail "$name: $(calls run3 | tail -3)"
 exit $((failures > 0))

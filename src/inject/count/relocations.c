@@ -7,19 +7,30 @@
 #include "inject/count/mapped.h"
 #include "inject/count/wanted.h"
 
-enum { PAGE = 4096, READ = 1, WRITE = 2, EXECUTE = 4, OWN_ADDRESSES = 256 };
+enum { PAGE = 4096, READ = 1, WRITE = 2, EXECUTE = 4 };
 
 /* Names of functions whose address is an entry of the program's PLT. Calls through it are counted
- * there. */
-static const char *own_address[OWN_ADDRESSES];
-static uint32_t own_addresses;
+ * there. A hash table, half of which is free. */
+static struct {
+    const char **name; /* [size] NULL: free */
+    size_t size;       /* a power of two; 0: there is none */
+} own_address;
+
+/* Returns the slot of the name, or the free one where it belongs. */
+static const char **own_slot(const char *name)
+{
+    uint64_t h = 0;
+    for (const char *p = name; *p; p++)
+        h = (h ^ (unsigned char)*p) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t i = (size_t)(h >> 32) & (own_address.size - 1);
+    while (own_address.name[i] && !plumb_bare_equal(own_address.name[i], name))
+        i = (i + 1) & (own_address.size - 1);
+    return &own_address.name[i];
+}
 
 static bool has_own_address(const char *name)
 {
-    for (uint32_t i = 0; i < own_addresses; i++)
-        if (plumb_bare_equal(own_address[i], name))
-            return true;
-    return false;
+    return own_address.size && *own_slot(name);
 }
 
 /* Returns the symbol that the relocation refers to if that may be a function. */
@@ -51,24 +62,45 @@ static const char *watched_name(const struct plumb_object *o, const Elf64_Rela *
     return name && *name && is_watched(name) && !has_own_address(name) ? name : NULL;
 }
 
-void plumb_relocations_program(const struct plumb_object *o)
+/* Returns the references of the PLT, which name every function that has an entry. */
+static const Elf64_Rela *plt_of(const struct plumb_object *o, size_t *count)
 {
-    /* The PLT's relocations name every function that has an entry. */
     const Elf64_Rela *plt = NULL;
-    size_t n = 0;
+    size_t bytes = 0;
     for (const Elf64_Dyn *d = o->map->l_ld; d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_JMPREL)
             plt =
                 (const Elf64_Rela *)(d->d_un.d_ptr < o->map->l_addr ? o->map->l_addr + d->d_un.d_ptr
                                                                     : d->d_un.d_ptr);
         else if (d->d_tag == DT_PLTRELSZ)
-            n = d->d_un.d_val / sizeof *plt;
+            bytes = d->d_un.d_val;
     }
-    for (size_t i = 0; plt && i < n && own_addresses < OWN_ADDRESSES; i++) {
-        const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(plt[i].r_info)];
-        const char *name = o->strings + s->st_name;
-        if (s->st_shndx == SHN_UNDEF && s->st_value && is_watched(name))
-            own_address[own_addresses++] = name;
+    *count = plt ? bytes / sizeof *plt : 0;
+    return plt;
+}
+
+/* Returns the name of a watched function that has an address of its own here, else NULL. */
+static const char *own_name(const struct plumb_object *o, const Elf64_Rela *r)
+{
+    const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
+    const char *name = o->strings + s->st_name;
+    return s->st_shndx == SHN_UNDEF && s->st_value && is_watched(name) ? name : NULL;
+}
+
+void plumb_relocations_program(const struct plumb_object *o)
+{
+    size_t n, own = 0, size = 1;
+    const Elf64_Rela *plt = plt_of(o, &n);
+    for (size_t i = 0; i < n; i++)
+        own += own_name(o, &plt[i]) != NULL;
+    while (size < own * 2)
+        size *= 2;
+    own_address.name = own ? plumb_bare_map(size * sizeof *own_address.name) : NULL;
+    own_address.size = own_address.name ? size : 0;
+    for (size_t i = 0; own_address.size && i < n; i++) {
+        const char *name = own_name(o, &plt[i]);
+        if (name)
+            *own_slot(name) = name;
     }
 }
 
