@@ -50,4 +50,14 @@ cc -O0 -fPIC -shared -Wno-missing-prototypes own_lib.c -o libown.so
 cc -O0 -fno-pie own.c -o own -no-pie ./libown.so -Wl,-rpath,"$PWD"
 expect 'addresses of the program' 7 "$PLUMB_BIN" record --quiet --run-dir run3 --count 'libown.so:*' -- ./own
 [ "$(calls run3 | awk '{ n += $5 } END { print n, NR }')" = '800 400' ] || fail "$name: $(calls run3 | tail -3)"
+
+# ---- Assembly that does not say which of its symbols are functions ------------------------------------
+printf '.text\n.globl bare\nbare: lea 6(%%rdi), %%eax\n ret\n.globl typed\n.type typed, @function\ntyped: lea 1(%%rdi), %%eax\n ret\n.section .note.GNU-stack\n' >bare_lib.s
+printf 'int bare(int);\nint typed(int);\nint main(void) { return bare(0) + typed(0); }\n' >bare.c
+cc -shared bare_lib.s -o libbare.so
+cc bare.c -o bare ./libbare.so -Wl,-rpath,"$PWD"
+expect 'assembly' 7 "$PLUMB_BIN" record --quiet --run-dir run4 --count 'libbare.so:*' -- ./bare
+same "$name" '- inference -1 libbare.so:typed 1' "$(calls run4)"
+expect "$name: the report" 0 "$PLUMB_BIN" report counts run4
+has err.txt 'not counted: bare in libbare.so: its symbol says neither function nor data'
 exit $((failures > 0))

@@ -131,22 +131,32 @@ FACE unsigned la_objclose(uintptr_t *cookie)
     return 0;
 }
 
+/* Returns the address that the caller is given for a function of the program, or `target`. */
+static uintptr_t bind(const struct link_map *in, const char *name, uintptr_t target, bool is_typed)
+{
+    struct plumb_object o;
+    if (!plumb_wanted_name(name) || !plumb_object_read(&o, in) ||
+        !plumb_wanted_function(o.soname, o.file, name))
+        return target;
+    if (is_typed)
+        return plumb_function_bind(&o, name, target);
+    plumb_note_uncounted(o.soname ? o.soname : o.file, name,
+                         "its symbol says neither function nor data (assembly without .type)");
+    return target;
+}
+
 FACE uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from, uintptr_t *to,
                             unsigned *flags, const char *name)
 {
-    const struct link_map *caller = (const struct link_map *)*from;
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     uintptr_t target = symbol->st_value;
-    struct plumb_object o;
+    bool is_typed = type == STT_FUNC || type == STT_GNU_IFUNC;
     (void)number;
     (void)flags;
-    if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
-        plumb_object_is_ours(caller))
+    if ((!is_typed && type != STT_NOTYPE) || symbol->st_shndx == SHN_UNDEF ||
+        plumb_object_is_ours((const struct link_map *)*from))
         return target;
-    if (plumb_leave_is_name(name))
+    if (is_typed && plumb_leave_is_name(name))
         target = plumb_leave_bind(name, target);
-    if (!plumb_wanted_name(name) || !plumb_object_read(&o, (const struct link_map *)*to) ||
-        !plumb_wanted_function(o.soname, o.file, name))
-        return target;
-    return plumb_function_bind(&o, name, target);
+    return bind((const struct link_map *)*to, name, target, is_typed);
 }
