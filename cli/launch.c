@@ -430,24 +430,12 @@ bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
     return false;
 }
 
-/* Returns how many processes before entry `end` have reported the item as unseen. */
-static uint64_t unseen_before(const struct plumb_cli_log *log, size_t end, const char *item)
+bool plumb_cli_log_saw(const struct plumb_cli_log *log, uint64_t i)
 {
-    uint64_t n = 0;
-    for (size_t k = 0; k < end; k++)
-        n += is(&log->entries[k], "unseen") && strcmp(log->entries[k].dir, item) == 0;
-    return n;
-}
-
-const char *plumb_cli_log_unseen(const struct plumb_cli_log *log, size_t i)
-{
-    for (size_t k = 0; k < log->count; k++) {
-        const struct plumb_cli_entry *e = &log->entries[k];
-        if (is(e, "unseen") && unseen_before(log, k, e->dir) == 0 &&
-            unseen_before(log, log->count, e->dir) == log->counted && i-- == 0)
-            return e->dir;
-    }
-    return NULL;
+    for (size_t k = 0; k < log->count; k++)
+        if (is(&log->entries[k], "seen") && log->entries[k].number == i)
+            return true;
+    return false;
 }
 
 void plumb_cli_log_close(struct plumb_cli_log *log)

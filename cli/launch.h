@@ -36,8 +36,8 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
  * when a run opens ("open PID 0 0 DIR") and when it ends ("run PID NODES SAMPLES DIR", before it,
  * if malloc was followed, "malloc PID CALLS BYTES -", if it has figures that need no node, "figures
  * PID HOW_MANY 0 -", and for each collector that the process has "collect PID STATE BUILTIN NAME
- * WHY"; if calls were counted, "calls PID CALLS FUNCTIONS -" and for each item of the list that
- * matched no function "unseen PID 0 0 ITEM"), or that there can be none ("refused PID 0 0 -").
+ * WHY"), or that there can be none ("refused PID 0 0 -"). While calls are counted also "calls PID 0
+ * 0 -" for each run, and "seen PID INDEX 0 -" for each item of the list that matched a function.
  * DIR "-": none. */
 struct plumb_cli_entry;
 struct plumb_cli_log {
@@ -51,7 +51,7 @@ struct plumb_cli_log {
     uint64_t refused;       /* runs that could not be opened, as their processes reported */
     uint64_t mallocs;       /* runs that ended with at least one allocation */
     uint64_t figures;       /* runs that ended with metrics, streams, counts, requests or pools */
-    uint64_t counted;       /* runs that ended with calls being counted */
+    uint64_t counted;       /* runs that opened with calls being counted */
     uint64_t collected;     /* collectors of programs, or preloaded ones, that saw something */
 };
 /* A run that was opened, and not ended by its process. */
@@ -82,9 +82,8 @@ bool plumb_cli_log_run(const struct plumb_cli_log *log, size_t i, char *out, siz
 /* Copies the `i`-th collector; each name appears once. Returns false beyond the last. */
 bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
                              struct plumb_cli_collector *out);
-/* Returns the `i`-th item of PLUMB_COUNT that matched no function in any process; each appears
- * once. NULL beyond the last. */
-const char *plumb_cli_log_unseen(const struct plumb_cli_log *log, size_t i);
+/* Returns whether item `i` of PLUMB_COUNT matched a function in a process. */
+bool plumb_cli_log_saw(const struct plumb_cli_log *log, uint64_t i);
 void plumb_cli_log_close(struct plumb_cli_log *log);
 
 #endif

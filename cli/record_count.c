@@ -14,7 +14,11 @@
 
 #include "cli.h"
 
-enum { LIBC_MAJOR = 2, LIBC_MINOR = 35 };
+enum {
+    LIBC_MAJOR = 2,
+    LIBC_MINOR = 35,
+    ITEMS_MOST = 1024 /* processes report which of so many they saw */
+};
 
 /* Before 2.35, glibc does not report functions that are bound at once (-z now) to auditors, and
  * slows down every call through a PLT when there is one. */
@@ -192,17 +196,18 @@ bool plumb_cli_count_prepare(const struct plumb_cli_target *t, const char *progr
 }
 
 /* Says that an item of the list has matched nothing, in words that fit the item. */
-static void say_unseen(const char *item)
+static void say_unseen(const char *item, size_t bytes)
 {
-    plumb_cli_say(&plumb_cmd_record,
-                  "--count: no call of '%s' crossed a dynamic symbol: the library was not loaded, "
-                  "the function has another name there, or its callers reach it inside the library",
-                  item);
+    plumb_cli_say(
+        &plumb_cmd_record,
+        "--count: no call of '%.*s' crossed a dynamic symbol: the library was not loaded, "
+        "the function has another name there, or its callers reach it inside the library",
+        (int)bytes, item);
 }
 
 void plumb_cli_count_tell(const struct plumb_cli_log *log, const char *program)
 {
-    const char *item;
+    const char *item = getenv("PLUMB_COUNT");
     if (log->counted == 0) {
         plumb_cli_say(
             &plumb_cmd_record,
@@ -212,6 +217,10 @@ void plumb_cli_count_tell(const struct plumb_cli_log *log, const char *program)
             program);
         return;
     }
-    for (size_t i = 0; (item = plumb_cli_log_unseen(log, i)) != NULL; i++)
-        say_unseen(item);
+    for (uint64_t i = 0; i < ITEMS_MOST && item && *item; i++) {
+        size_t bytes = strcspn(item, ",");
+        if (!plumb_cli_log_saw(log, i))
+            say_unseen(item, bytes);
+        item += bytes + (item[bytes] == ',');
+    }
 }

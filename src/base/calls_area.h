@@ -14,7 +14,7 @@
 #define PLUMB_CALLS_PAGE "plumb-calls-1"
 #define PLUMB_CALLS_MAGIC UINT64_C(0x31736c6c61632d70)
 #define PLUMB_CALLS_VARIABLE "PLUMB_COUNT"
-enum { PLUMB_CALLS_VERSION = 1, PLUMB_CALLS_FUNCTIONS = 2048, PLUMB_CALLS_ITEMS = 1024 };
+enum { PLUMB_CALLS_VERSION = 2, PLUMB_CALLS_FUNCTIONS = 2048, PLUMB_CALLS_ITEMS = 1024 };
 
 struct plumb_api;
 
@@ -36,8 +36,9 @@ struct plumb_calls_function {
 struct plumb_calls_area {
     uint32_t version; /* PLUMB_CALLS_VERSION */
     uint32_t size;    /* sizeof(struct plumb_calls_area) */
-    /* From now on calls are attributed to the open node, which the runtime publishes. */
-    void (*attach)(const struct plumb_api *api);
+    /* From now on calls are attributed to the open node, which the runtime publishes, and
+     * `before_exec` is called before the process becomes another program. */
+    void (*attach)(const struct plumb_api *api, void (*before_exec)(void));
     const struct plumb_calls_function *functions;
     const uint32_t *function_count; /* atomic; at most PLUMB_CALLS_FUNCTIONS are valid */
     const struct plumb_calls_entry *entries;

@@ -75,12 +75,12 @@ void plumb_counts_describe(struct plumb_calls_area *area)
     area->steps_lost = &counts->steps_lost;
 }
 
-void plumb_counts_attach(const struct plumb_api *api)
+void plumb_counts_attach(const struct plumb_api *api, void (*before_exec)(void))
 {
     struct plumb_open_place place = {.size = sizeof place};
     if (api->size < offsetof(struct plumb_api, leave) + sizeof api->leave)
         return;
-    plumb_leave_tell(api->leave);
+    plumb_leave_tell(api->leave, before_exec);
     api->open_place(&place);
     if (place.head_at != PLUMB_RECORD_HEAD || place.base_at != PLUMB_RECORD_BASE)
         return;

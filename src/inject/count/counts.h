@@ -18,6 +18,6 @@ bool plumb_counts_init(void);
 /* Fills in the members of the area that describe counts. */
 void plumb_counts_describe(struct plumb_calls_area *area);
 /* plumb_calls_area.attach */
-void plumb_counts_attach(const struct plumb_api *api);
+void plumb_counts_attach(const struct plumb_api *api, void (*before_exec)(void));
 
 #endif

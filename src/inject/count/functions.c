@@ -24,7 +24,7 @@ bool plumb_functions_init(void)
     return text != NULL;
 }
 
-/* NULL: there is no memory. What a name that does not fit leaves free is for shorter ones. */
+/* NULL: there is no memory for it; a shorter name may still find some. */
 static char *take(size_t bytes)
 {
     uint64_t at = PLUMB_LOAD(text_used);

@@ -1,60 +1,61 @@
-/* leave.c: see leave.h. */
+/* leave.c: see leave.h. Each function has a stub, also each of several that have one name: a
+ * library that dlmopen() loaded has a libc of its own, with its own environment and handlers. */
 #include "inject/count/leave.h"
+
+#include <stddef.h>
 
 #include "base/atomic.h"
 #include "inject/count/bare.h"
+#include "inject/count/trampoline.h"
 
-enum { EXIT, ISO_EXIT, QUICK_EXIT, FUNCTIONS };
+static const char *const exits[] = {"_exit", "_Exit", "quick_exit"};
+static const char *const execs[] = {"execve", "execv",  "execvp",  "execvpe", "execl",
+                                    "execlp", "execle", "fexecve", "execveat"};
+enum { EXITS = sizeof exits / sizeof *exits, EXECS = sizeof execs / sizeof *execs };
 
-static const char *const names[FUNCTIONS] = {"_exit", "_Exit", "quick_exit"};
-static uintptr_t targets[FUNCTIONS]; /* atomic; those of the object that was bound last */
-static void (*tell_runtime)(void);   /* atomic; NULL: there is none */
+PLUMB_BARE_HIDDEN uintptr_t plumb_leave_targets[PLUMB_LEAVE_STUBS]; /* atomic; 0: free */
 
-static void leave(int function, int status)
+static uint8_t is_exec[PLUMB_LEAVE_STUBS];                /* atomic */
+static void (*tell_of_exit)(void), (*tell_of_exec)(void); /* atomic; NULL: none yet */
+
+static bool is_of(const char *const *names, size_t n, const char *name)
 {
-    void (*tell)(void) = PLUMB_ACQUIRE(tell_runtime);
-    if (tell)
-        tell();
-    ((void (*)(int))PLUMB_LOAD(targets[function]))(status);
-}
-
-static void leave_exit(int status)
-{
-    leave(EXIT, status);
-}
-
-static void leave_iso_exit(int status)
-{
-    leave(ISO_EXIT, status);
-}
-
-static void leave_quick_exit(int status)
-{
-    leave(QUICK_EXIT, status);
-}
-
-static int number_of(const char *name)
-{
-    int i = 0;
-    while (i < FUNCTIONS && !plumb_bare_equal(names[i], name))
-        i++;
-    return i;
+    for (size_t i = 0; i < n; i++)
+        if (plumb_bare_equal(names[i], name))
+            return true;
+    return false;
 }
 
 bool plumb_leave_is_name(const char *function)
 {
-    return number_of(function) < FUNCTIONS;
+    return is_of(exits, EXITS, function) || is_of(execs, EXECS, function);
 }
 
+/* Every binding of a target finds the same stub. */
 uintptr_t plumb_leave_bind(const char *function, uintptr_t target)
 {
-    static void (*const instead[FUNCTIONS])(int) = {leave_exit, leave_iso_exit, leave_quick_exit};
-    int i = number_of(function);
-    PLUMB_STORE(targets[i], target);
-    return (uintptr_t)instead[i];
+    for (uint32_t i = 0; i < PLUMB_LEAVE_STUBS; i++) {
+        uintptr_t found = 0;
+        if (__atomic_compare_exchange_n(&plumb_leave_targets[i], &found, target, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+            found == target) {
+            PLUMB_STORE(is_exec[i], (uint8_t)is_of(execs, EXECS, function));
+            return plumb_leave_stub(i);
+        }
+    }
+    return target;
 }
 
-void plumb_leave_tell(void (*tell)(void))
+void plumb_leave_tell(void (*of_exit)(void), void (*of_exec)(void))
 {
-    PLUMB_RELEASE(tell_runtime, tell);
+    PLUMB_RELEASE(tell_of_exit, of_exit);
+    PLUMB_RELEASE(tell_of_exec, of_exec);
+}
+
+PLUMB_BARE_HIDDEN __attribute__((used)) void plumb_leave_now(uint32_t stub)
+{
+    void (*tell)(void) =
+        PLUMB_LOAD(is_exec[stub]) ? PLUMB_ACQUIRE(tell_of_exec) : PLUMB_ACQUIRE(tell_of_exit);
+    if (tell)
+        tell();
 }

@@ -57,6 +57,13 @@ uintptr_t plumb_trampoline(uint32_t function);
  * that it does not touch. */
 void plumb_count_slow(uint32_t function);
 
+/* The stubs of functions that end the program (leave.h): each calls plumb_leave_now() with its
+ * number and jumps to its target. All arguments are as they were. */
+enum { PLUMB_LEAVE_STUBS = 64, PLUMB_LEAVE_BYTES = 16 };
+extern uintptr_t plumb_leave_targets[PLUMB_LEAVE_STUBS]; /* atomic */
+uintptr_t plumb_leave_stub(uint32_t stub);
+void plumb_leave_now(uint32_t stub);
+
 /* Calls `fn`, which may use vector registers, and restores them. The x87 and AVX state is saved as
  * the dynamic linker saves it when it binds a function. */
 void plumb_with_vectors_saved(void (*fn)(void *arg), void *arg);

@@ -22,10 +22,16 @@ PLUMB_BARE_HIDDEN uint32_t plumb_save_bytes; /* 0: fxsave */
 PLUMB_BARE_HIDDEN uint32_t plumb_save_mask;
 
 extern const char plumb_trampolines[] PLUMB_BARE_HIDDEN;
+extern const char plumb_leave_stubs[] PLUMB_BARE_HIDDEN;
 
 uintptr_t plumb_trampoline(uint32_t function)
 {
     return (uintptr_t)plumb_trampolines + (uintptr_t)function * PLUMB_TRAMPOLINE_BYTES;
+}
+
+uintptr_t plumb_leave_stub(uint32_t stub)
+{
+    return (uintptr_t)plumb_leave_stubs + (uintptr_t)stub * PLUMB_LEAVE_BYTES;
 }
 
 void plumb_vectors_init(void)
@@ -92,53 +98,69 @@ __asm__(".text\n"
         ".endr\n"
         ".cfi_endproc\n"
 
-        /* rax and rcx are on the stack above the return address; r11 is the function's number. */
-        ".balign 64\n"
-        "plumb_slowly:\n"
-        ".cfi_startproc\n"
-        ".cfi_adjust_cfa_offset 16\n"
-        "push %rdx\n"
+        /* rax and rcx are on the stack above the return address; r11 is the number. With seven
+         * more words the stack is aligned. */
+        ".macro save_arguments\n"
+        ".irp register, rdx, rsi, rdi, r8, r9, r10, r11\n"
+        "push %\\register\n"
         ".cfi_adjust_cfa_offset 8\n"
-        "push %rsi\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %rdi\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %r8\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %r9\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %r10\n"
-        ".cfi_adjust_cfa_offset 8\n"
-        "push %r11\n" /* 9 words and the return address: the stack is aligned */
-        ".cfi_adjust_cfa_offset 8\n"
+        ".endr\n"
         "mov %r11d, %edi\n"
         "cld\n"
-        "call plumb_count_slow\n"
-        "pop %r11\n"
+        ".endm\n"
+        /* Jumps to entry r11 of the table. */
+        ".macro restore_and_jump table\n"
+        ".irp register, r11, r10, r9, r8, rdi, rsi, rdx\n"
+        "pop %\\register\n"
         ".cfi_adjust_cfa_offset -8\n"
-        "pop %r10\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %r9\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %r8\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %rdi\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %rsi\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "pop %rdx\n"
-        ".cfi_adjust_cfa_offset -8\n"
-        "lea plumb_targets(%rip), %rcx\n"
+        ".endr\n"
+        "lea \\table(%rip), %rcx\n"
         "mov (%rcx,%r11,8), %r11\n"
         "pop %rcx\n"
         ".cfi_adjust_cfa_offset -8\n"
         "pop %rax\n"
         ".cfi_adjust_cfa_offset -8\n"
         "jmp *%r11\n"
+        ".endm\n"
+
+        ".balign 64\n"
+        "plumb_slowly:\n"
+        ".cfi_startproc\n"
+        ".cfi_adjust_cfa_offset 16\n"
+        "save_arguments\n"
+        "call plumb_count_slow\n"
+        "restore_and_jump plumb_targets\n"
+        ".cfi_endproc\n"
+
+        ".balign 64\n"
+        ".hidden plumb_leave_stubs\n"
+        ".globl plumb_leave_stubs\n"
+        "plumb_leave_stubs:\n"
+        ".cfi_startproc\n"
+        ".set stub, 0\n"
+        ".rept 64\n"
+        ".balign 16\n"
+        "endbr64\n"
+        "mov $stub, %r11d\n"
+        "jmp plumb_leave_slowly\n"
+        ".set stub, stub + 1\n"
+        ".endr\n"
+        ".cfi_endproc\n"
+
+        ".balign 64\n"
+        "plumb_leave_slowly:\n"
+        ".cfi_startproc\n"
+        "push %rax\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        "push %rcx\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        "save_arguments\n"
+        "call plumb_leave_now\n"
+        "restore_and_jump plumb_leave_targets\n"
         ".cfi_endproc\n"
 
         /* void plumb_with_vectors_saved(void (*fn)(void *), void *arg). An area of xsave wants its
-         * header zeroed, and 64 bytes of alignment. */
+             * header zeroed, and 64 bytes of alignment. */
         ".balign 64\n"
         ".hidden plumb_with_vectors_saved\n"
         ".globl plumb_with_vectors_saved\n"

@@ -34,7 +34,8 @@ static struct {
     uint64_t *passed; /* [passed_count] what was passed on of each entry */
     uint32_t passed_count, passed_cap;
     uint64_t unattributed[PLUMB_CALLS_FUNCTIONS]; /* the same of these */
-    uint64_t total;                               /* in this run */
+    uint32_t noted;                               /* notes that the run has */
+    uint32_t reported[PLUMB_CALLS_ITEMS / 32];    /* bit i: item i of the list has been reported */
     char *name;                                   /* [name_bytes] of the last function */
     size_t name_bytes;
 } calls;
@@ -80,7 +81,7 @@ void plumb_calls_find(const struct plumb_api *api)
     calls.area = find();
     calls.asked = !asked || asked == plumb_rt.pid;
     if (calls.area)
-        calls.area->attach(api);
+        calls.area->attach(api, plumb_periodic_before_exec);
     if (calls.area && plumb_wanted())
         plumb_periodic_open_later(calls.asked ? OPEN_AFTER_MS : OPEN_BELOW_AFTER_MS);
     errno = saved;
@@ -135,7 +136,6 @@ static void pass(struct plumb_run *run, uint64_t key, int64_t step, uint32_t fun
         !PLUMB_ACQUIRE(calls.area->functions[function].name))
         return;
     e.name = name_of(function);
-    calls.total += n;
     plumb_cell_add(run, &e);
 }
 
@@ -181,6 +181,40 @@ static void take(struct plumb_run *run)
     }
 }
 
+/* A line may not be complete yet. `end`: it never will be. */
+static void note_new(struct plumb_run *run, bool end)
+{
+    uint32_t n = PLUMB_ACQUIRE(*calls.area->note_count), most = calls.area->note_limit;
+    if (calls.noted < n && calls.noted < most)
+        plumb_lock();
+    else
+        return;
+    for (; calls.noted < n && calls.noted < most; calls.noted++) {
+        const char *line = PLUMB_ACQUIRE(calls.area->notes[calls.noted]);
+        if (!line && !end)
+            break;
+        if (line)
+            plumb_run_note(run, "%s", line);
+    }
+    plumb_unlock();
+}
+
+/* Reports to `plumb record` which items of the list have matched a function since the last time. */
+static void report_seen(void)
+{
+    const char *item = plumb_rt.settings.count;
+    for (uint32_t i = 0; i < PLUMB_CALLS_ITEMS && *item; i++) {
+        uint32_t bit = UINT32_C(1) << i % 32;
+        if (!(PLUMB_LOAD(calls.area->never_found[i / 32]) & bit) &&
+            !(calls.reported[i / 32] & bit)) {
+            calls.reported[i / 32] |= bit;
+            plumb_run_report_line("seen", "-", i, 0);
+        }
+        item += strcspn(item, ",");
+        item += *item == ',';
+    }
+}
+
 void plumb_calls_open(struct plumb_run *run)
 {
     if (!calls.area)
@@ -188,9 +222,19 @@ void plumb_calls_open(struct plumb_run *run)
     if (calls.seen)
         take(NULL);
     calls.seen = true;
-    calls.total = 0;
     calls.next_ns = 0;
+    calls.noted = 0;
+    plumb_run_report_line("calls", "-", 0, 0);
     (void)run;
+}
+
+void plumb_calls_pass_on(struct plumb_run *run)
+{
+    if (!calls.area)
+        return;
+    take(run);
+    note_new(run, false);
+    report_seen();
 }
 
 uint64_t plumb_calls_turn(struct plumb_run *run)
@@ -200,56 +244,36 @@ uint64_t plumb_calls_turn(struct plumb_run *run)
         return UINT64_MAX;
     now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
     if (now >= calls.next_ns) {
-        take(run);
+        plumb_calls_pass_on(run);
         calls.next_ns = now + TURN_NS;
     }
     return calls.next_ns - now;
 }
 
-static void note_all(struct plumb_run *run)
-{
-    uint32_t n = PLUMB_ACQUIRE(*calls.area->note_count);
-    for (uint32_t i = 0; i < n && i < calls.area->note_limit; i++) {
-        const char *line = PLUMB_ACQUIRE(calls.area->notes[i]);
-        if (line)
-            plumb_run_note(run, "%s", line);
-    }
-    if (n > calls.area->note_limit)
-        plumb_run_note(run, "not counted: %u more references", n - calls.area->note_limit);
-}
-
-/* Reports to `plumb record` which items of the list have matched no function. */
-static void report_unseen(void)
-{
-    const char *item = plumb_rt.settings.count;
-    for (uint32_t i = 0; i < PLUMB_CALLS_ITEMS && *item; i++) {
-        int n = (int)strcspn(item, ",");
-        if (PLUMB_LOAD(calls.area->never_found[i / 32]) >> i % 32 & 1) {
-            char text[256];
-            snprintf(text, sizeof text, "%.*s", n, item);
-            plumb_run_report_line("unseen", text, 0, 0);
-        }
-        item += item[n] ? n + 1 : n;
-    }
-}
-
 void plumb_calls_finish(struct plumb_run *run)
 {
+    uint32_t n;
     if (!calls.area)
         return;
-    take(run);
+    plumb_calls_pass_on(run);
+    note_new(run, true);
+    n = PLUMB_ACQUIRE(*calls.area->note_count);
+    if (n <= calls.area->note_limit)
+        return;
     plumb_lock();
-    note_all(run);
+    plumb_run_note(run, "not counted: %u more references", n - calls.area->note_limit);
     plumb_unlock();
-    report_unseen();
-    plumb_run_report_line("calls", "-", calls.total, function_count());
 }
 
 void plumb_calls_forked(void)
 {
+    /* The helper of the parent may have been moving them. */
+    calls.passed = NULL;
+    calls.name = NULL;
+    calls.passed_count = calls.passed_cap = 0;
+    calls.name_bytes = 0;
     calls.asked = false;
     calls.seen = false;
-    calls.passed_count = 0;
     memset(calls.unattributed, 0, sizeof calls.unattributed);
     if (calls.area && plumb_wanted())
         plumb_periodic_open_later(OPEN_BELOW_AFTER_MS);

@@ -26,7 +26,9 @@ void plumb_open_node_glance(struct plumb_open_node *out);
 /* A run has opened. The first one of a process takes all counts since the process began, others
  * those since they opened. */
 void plumb_calls_open(struct plumb_run *run);
-/* Passes on what was counted. Returns ns until the next time; UINT64_MAX: never. */
+/* Passes on what was counted since the last time, and reports which items of the list were seen. */
+void plumb_calls_pass_on(struct plumb_run *run);
+/* Does so when it is due. Returns ns until the next time; UINT64_MAX: never. */
 uint64_t plumb_calls_turn(struct plumb_run *run);
 /* The same at the end, with notes about what is not counted. */
 void plumb_calls_finish(struct plumb_run *run);

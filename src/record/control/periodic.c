@@ -1,5 +1,5 @@
 /* periodic.c: the periodic work of the helper while a run is open, and the ends of a process that
- * come without exit handlers: signals, and _exit() where calls are counted.
+ * come without exit handlers: signals, and _exit() and exec where calls are counted.
  *
  * It takes clock anchors after 5 ms, 50 ms, then each second, so that a killed run still has a
  * fitted clock. It samples memory, and calibrates the cost of a span once per process. It does
@@ -151,12 +151,36 @@ static bool has_counts_alone(void)
            plumb_helper_start_by_span() && plumb_helper_is_there();
 }
 
+/* Returns whether the process has something to pass on; a child in its parent's memory (vfork) has
+ * nothing. */
+static bool has_something(void)
+{
+    return plumb_rt.pid == (uint32_t)getpid() &&
+           (PLUMB_LOAD(periodic.running) || has_counts_alone());
+}
+
 void plumb_periodic_leave(void)
 {
     int saved = errno;
-    if (plumb_rt.pid == (uint32_t)getpid() && (PLUMB_LOAD(periodic.running) || has_counts_alone()))
+    if (has_something())
         (void)end_run();
     errno = saved;
+}
+
+void plumb_periodic_before_exec(void)
+{
+    int saved = errno;
+    if (has_something())
+        plumb_helper_do(PLUMB_JOB_PASS_ON, SIGNAL_WAIT_MS * (uint64_t)MS);
+    errno = saved;
+}
+
+/* The run stays open: exec() may fail. If it does not, the mapping has all of the run. */
+void plumb_periodic_do_pass_on(void)
+{
+    plumb_run_open_early();
+    if (periodic.run)
+        plumb_calls_pass_on(periodic.run);
 }
 
 static void on_signal(int sig)

@@ -173,6 +173,7 @@ const struct plumb_helper_work plumb_helper_work = {
             [PLUMB_JOB_CONTROL] = plumb_control_do,
             [PLUMB_JOB_ENVIRONMENT] = plumb_environment_do_read,
             [PLUMB_JOB_SWITCH] = plumb_trace_switch_do,
+            [PLUMB_JOB_PASS_ON] = plumb_periodic_do_pass_on,
             [PLUMB_JOB_STOP] = plumb_run_do_stop,
         },
     .turn = plumb_periodic_turn,

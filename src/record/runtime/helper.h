@@ -36,6 +36,7 @@ enum plumb_job {
     PLUMB_JOB_CONTROL,     /* record/control/control.c: the control socket, and its requests */
     PLUMB_JOB_ENVIRONMENT, /* record/run/platform.c: the platform, for the program */
     PLUMB_JOB_SWITCH,      /* record/span/trace_switch.c: a window of a trace */
+    PLUMB_JOB_PASS_ON,     /* record/control/periodic.c: the counts of calls, before exec */
     PLUMB_JOB_STOP,        /* record/run/run.c: the end of the run, with its files */
     PLUMB_JOBS
 };

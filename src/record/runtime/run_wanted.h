@@ -13,6 +13,9 @@ int plumb_run_open(void);        /* the wanted run, at the first span */
 void plumb_run_open_early(void); /* the same, perhaps before main(); on the helper */
 /* Has the run opened in `ms`, unless it is open by then. Any thread. */
 void plumb_periodic_open_later(uint32_t ms);
+/* Has the calls that were counted passed on, to a run that opens for them if need be. Any thread,
+ * any signal handler, before the process becomes another program. */
+void plumb_periodic_before_exec(void);
 
 /* For a front end, on the helper: the first opens a run with the settings that the program took
  * last, changed by `settings` [n] "name=value", for this run alone and without an end block, and
