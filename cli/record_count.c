@@ -17,7 +17,8 @@
 enum {
     LIBC_MAJOR = 2,
     LIBC_MINOR = 35,
-    ITEMS_MOST = 1024 /* processes report which of so many they saw */
+    BYTES_MOST = 16383, /* of the list, as the setting has them */
+    ITEMS_MOST = 1024   /* processes report which of so many they saw */
 };
 
 /* Before 2.35, glibc does not report functions that are bound at once (-z now) to auditors, and
@@ -47,25 +48,62 @@ const char *plumb_cli_count_obstacle(char *memory, size_t size, const char *libr
     return memory;
 }
 
+/* Returns whether a set of characters ("[a-z]") is not closed. */
+static bool has_open_set(const char *pattern, size_t n)
+{
+    const char *end = pattern + n, *set;
+    while ((set = memchr(pattern, '[', (size_t)(end - pattern))) != NULL) {
+        set += 1 + (set + 1 < end && (set[1] == '!' || set[1] == '^'));
+        /* A bracket that comes first is one of the characters. */
+        pattern = set + 1 < end ? memchr(set + 1, ']', (size_t)(end - set - 1)) : NULL;
+        if (!pattern)
+            return true;
+    }
+    return false;
+}
+
+/* No function or library has such a character in its name. */
+static const char *character_fault(const char *item, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)item[i] <= ' ' || item[i] == 127)
+            return "names have no spaces";
+        if (item[i] == '/')
+            return "a library is named without its folder";
+        if (item[i] == '@')
+            return "names are without versions: all versions of a function are counted";
+    }
+    return NULL;
+}
+
+static const char *item_fault(const char *item, size_t n)
+{
+    const char *colon = memchr(item, ':', n);
+    if (n == 0)
+        return "an item is empty";
+    if (colon && (colon == item || colon + 1 == item + n))
+        return "an item wants LIBRARY:FUNCTION, or a function alone";
+    if (colon && memchr(colon + 1, ':', n - (size_t)(colon + 1 - item)))
+        return "an item has two colons; functions of C++ are named as nm prints them";
+    if (has_open_set(item, n))
+        return "a set of characters has no ']'";
+    return character_fault(item, n);
+}
+
 /* Returns what is wrong with the list; NULL: nothing. */
 static const char *fault(const char *list)
 {
-    const char *item = list;
-    for (;;) {
+    const char *item = list, *why = NULL;
+    if (strlen(list) > BYTES_MOST)
+        return "the list is longer than 16383 bytes: use patterns (*, ?, [a-z])";
+    for (size_t i = 0; !why; i++) {
         size_t n = strcspn(item, ",");
-        const char *colon = memchr(item, ':', n);
-        if (n == 0)
-            return "an item is empty";
-        if (colon && (colon == item || colon + 1 == item + n))
-            return "an item wants LIBRARY:FUNCTION, or a function alone";
-        if (memchr(item, ' ', n))
-            return "names have no spaces";
-        if (colon && memchr(colon + 1, ':', n - (size_t)(colon + 1 - item)))
-            return "an item has two colons; functions of C++ are named as nm prints them";
+        why = i < ITEMS_MOST ? item_fault(item, n) : "there are more than 1024 items: use patterns";
         if (!item[n])
-            return NULL;
+            break;
         item += n + 1;
     }
+    return why;
 }
 
 static const char *program_obstacle(const struct plumb_cli_target *t)
@@ -172,7 +210,7 @@ bool plumb_cli_count_prepare(const struct plumb_cli_target *t, const char *progr
     const char *list = getenv("PLUMB_COUNT"), *why;
     char path[4096], memory[4400];
     if ((why = fault(list)) != NULL) {
-        plumb_cli_usage(us, "--count: '%s': %s", list, why);
+        plumb_cli_usage(us, "--count: '%.80s%s': %s", list, strlen(list) > 80 ? "..." : "", why);
         return false;
     }
     if ((why = plumb_cli_count_obstacle(memory, sizeof memory, library)) != NULL) {

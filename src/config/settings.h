@@ -31,7 +31,7 @@ struct plumb_settings {
     uint64_t record_pid;
     char record_log[PLUMB_SETTINGS_PATH];
     char collect[PLUMB_SETTINGS_NAME];
-    char count[PLUMB_SETTINGS_PATH];
+    char count[PLUMB_SETTINGS_LIST]; /* names of C++ are long */
     char calls_table[PLUMB_SETTINGS_PATH];
     char library[PLUMB_SETTINGS_PATH];
     uint64_t max_nodes;

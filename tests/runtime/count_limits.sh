@@ -112,10 +112,31 @@ expect 'a name that is not there' 7 "$PLUMB_BIN" record --quiet --run-dir run2 \
     --count 'libcounted.so:plain,libcounted.so:plane,libnone.so:*' -- ./lazy nodes
 has err.txt "no call of 'libcounted.so:plane' crossed a dynamic symbol" "no call of 'libnone.so:*'"
 lacks err.txt "'libcounted.so:plain'"
-for list in , 'a,,b' 'lib:' ':f' 'a b' 'lib:f:g'; do
+while IFS='|' read -r list why; do
     expect "a wrong list: $list" 125 "$PLUMB_BIN" record --count "$list" -- ./lazy nodes
-    has err.txt "--count: '$list'"
-done
+    has err.txt "--count: '$list': $why"
+done <<'LISTS'
+,|an item is empty
+a,,b|an item is empty
+lib:|an item wants LIBRARY:FUNCTION
+:f|an item wants LIBRARY:FUNCTION
+a b|names have no spaces
+lib:f:g|an item has two colons
+[|a set of characters has no ']'
+lib[:f|a set of characters has no ']'
+f[!]|a set of characters has no ']'
+lib.so:f[a-]*[]|a set of characters has no ']'
+./lib.so:f|a library is named without its folder
+f@V1|names are without versions
+LISTS
+expect 'sets that are closed' 7 "$PLUMB_BIN" record --quiet --run-dir run6 --count 'libcounted.so:[]p]lai[!]],nowhere[]]' -- ./lazy nodes
+[ "$(total run6 plain)" = 34 ] || fail "$name: $(total run6 plain)"
+expect 'too many items' 125 "$PLUMB_BIN" record --count "$(seq -s, 1025)" -- ./lazy nodes
+has err.txt 'more than 1024 items: use patterns'
+expect 'too long a list' 125 "$PLUMB_BIN" record --count "$(printf '%016384d' 0)" -- ./lazy nodes
+has err.txt 'longer than 16383 bytes'
+expect 'a long list' 7 "$PLUMB_BIN" record --quiet --run-dir run7 --count "libcounted.so:plain,$(printf '%08000d' 0)" -- ./lazy nodes
+[ "$(total run7 plain)" = 34 ] || fail "$name: $(total run7 plain)"
 printf 'int main(void) { return 0; }\n' >trivial.c
 for flag in -static -static-pie; do
     cc $flag trivial.c -o still
