@@ -48,16 +48,19 @@ wait_for() {
     done
 }
 
-# build_linked SOURCE OUT: a C program linked with libplumb, with the sanitizer of this build
+# build_linked SOURCE OUT [ARGUMENT...]: a C program linked with libplumb, with the sanitizer of this build
 build_linked() {
+    built_from=$1
+    built=$2
+    shift 2
     case $PLUMB_BUILD_KIND in
     asan) sanitizer=-fsanitize=address,undefined ;;
     tsan) sanitizer=-fsanitize=thread ;;
     *) sanitizer= ;;
     esac
     # shellcheck disable=SC2086 # a flag or none
-    $CC -std=c11 -D_GNU_SOURCE -O1 "-I$PLUMB_SOURCE_DIR/include" $sanitizer -DPLUMB_LINKED "$1" -o "$2" \
-        "$PLUMB_LIB" "-Wl,-rpath,$(dirname "$PLUMB_LIB")" -lpthread || exit 1
+    $CC -std=c11 -D_GNU_SOURCE -O1 "-I$PLUMB_SOURCE_DIR/include" $sanitizer -DPLUMB_LINKED "$built_from" -o "$built" \
+        "$PLUMB_LIB" "-Wl,-rpath,$(dirname "$PLUMB_LIB")" "$@" -lpthread || exit 1
 }
 
 # has FILE TEXT...: each TEXT, a fixed string, is in FILE
