@@ -56,22 +56,26 @@ static inline void plumb_dispatch(const char *name)
 /* ---- Counts of a run, a node, the current span ----------------------------------------------- */
 
 enum plumb_count_of { PLUMB_COUNT_OF_RUN = 0, PLUMB_COUNT_OF_NODE = 1, PLUMB_COUNT_OF_SPAN = 2 };
+/* Added to it where only a part is meant. */
+enum { PLUMB_COUNT_IN_STEP = 256, PLUMB_COUNT_IN_PHASE = 512 };
 struct plumb_count_scope {
-    uint32_t of; /* enum plumb_count_of */
+    uint32_t of; /* enum plumb_count_of, PLUMB_COUNT_IN_... */
     plumb_node node;
+    uint64_t step;     /* with PLUMB_COUNT_IN_STEP */
+    const char *phase; /* with PLUMB_COUNT_IN_PHASE; read when the count is asked for */
 };
 
 /* Returns the scope of the open run: all nodes, phases and steps. */
 static inline plumb_count_scope plumb_count_of_run(void)
 {
-    plumb_count_scope s = {PLUMB_COUNT_OF_RUN, 0};
+    plumb_count_scope s = {PLUMB_COUNT_OF_RUN, 0, 0, NULL};
     return s;
 }
 /* Returns the scope of a node in the open run, in all phases and steps: what was counted while it
  * was the innermost. */
 static inline plumb_count_scope plumb_count_of_node(plumb_node node)
 {
-    plumb_count_scope s = {PLUMB_COUNT_OF_NODE, 0};
+    plumb_count_scope s = {PLUMB_COUNT_OF_NODE, 0, 0, NULL};
     s.node = node;
     return s;
 }
@@ -80,17 +84,35 @@ static inline plumb_count_scope plumb_count_of_node(plumb_node node)
  * the 64th. It has the kinds up to PLUMB_COUNT_ALLOCATED_BYTES, and user counts. */
 static inline plumb_count_scope plumb_count_of_span(void)
 {
-    plumb_count_scope s = {PLUMB_COUNT_OF_SPAN, 0};
+    plumb_count_scope s = {PLUMB_COUNT_OF_SPAN, 0, 0, NULL};
     return s;
+}
+/* Returns the part of a scope of the run or a node that was counted in one step: for the node of
+ * step 7 of a training, plumb_count_in_step(plumb_count_of_node(node), 7). Steps that have no rows
+ * of their own in `plumb report counts` are 0. */
+static inline plumb_count_scope plumb_count_in_step(plumb_count_scope scope, uint64_t step)
+{
+    scope.of |= PLUMB_COUNT_IN_STEP;
+    scope.step = step;
+    return scope;
+}
+/* Returns the part of a scope of the run or a node that was counted in one phase (NULL: in
+ * "inference"). The text must stay until the count has been asked for. */
+static inline plumb_count_scope plumb_count_in_phase(plumb_count_scope scope, const char *phase)
+{
+    scope.of |= PLUMB_COUNT_IN_PHASE;
+    scope.phase = phase;
+    return scope;
 }
 
 /* Returns the count of one kind (enum plumb_count_kind) and one name in the scope, or
  * PLUMB_COUNT_UNKNOWN. `name` NULL: the sum over all names; of peaks the sum of the pools' peaks in
- * a run, and the highest of a node's runs. Page faults and instructions are those of a node. In a
- * span only dispatches and user counts have names, the first 64 different ones of the process.
- * Allocations of other running threads are included when their node ends, and after 256 events or
- * 64 KiB. In a signal handler that interrupted plumb, counts of a span are unknown.
- * Cost: of a span 15 ns; of the run and a node 2 ns a row of `plumb report counts`. */
+ * a run, and the highest of a node's runs. Page faults and instructions are those of a node, and so
+ * are peaks in a step or a phase. In a span only dispatches and user counts have names, the first
+ * 64 different ones of the process. Allocations of other running threads are included when their
+ * node ends, and after 256 events or 64 KiB. In a signal handler that interrupted plumb, counts of
+ * a span are unknown. Cost: of a span 15 ns; of the run and a node 2 ns a row of `plumb report
+ * counts`; of calls of functions 0.1 ms more, in which they are passed on. */
 static inline int64_t plumb_count_get_named(plumb_count_scope scope, uint32_t kind,
                                             const char *name)
 {

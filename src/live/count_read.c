@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include <plumb/count.h>
+#include "model/count_kind.h"
 
 static void fill_count(struct plumb_ledger_reader *r, const struct plumb_live_count *c)
 {
@@ -50,7 +50,9 @@ static void fill_cell(struct plumb_ledger_reader *r, const struct plumb_live_cel
     const struct plumb_live_view *v = &r->m->view;
     const struct plumb_live_pipeline *p =
         plumb_live_element(v, &v->h->pipelines, c->group >> 8, sizeof(struct plumb_live_pipeline));
-    if (p && c->kind && c->kind < PLUMB_COUNT_KINDS)
+    bool dropped = p && plumb_count_is_of_stage(c->kind) &&
+                   PLUMB_ACQUIRE(c->reset_generation) != p->reset_generation;
+    if (p && c->kind && c->kind < PLUMB_COUNT_KINDS && !dropped)
         r->t->cells[r->t->cell_count++] =
             (struct plumb_timing_cell){plumb_live_text(v, p->name_off),
                                        plumb_live_phase_name(v, c->group & 0xff),

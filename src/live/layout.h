@@ -232,11 +232,11 @@ struct plumb_live_count {
 struct plumb_live_cell {
     uint64_t name_off;
     uint64_t calls; /* atomic */
-    int64_t value;  /* atomic; of copies and allocations bytes */
+    int64_t value;  /* atomic; of copies and allocations bytes, of peaks the highest */
     int64_t step;   /* -1: outside steps, or in a step that has no cell */
     uint32_t kind;  /* enum plumb_count_kind */
     uint32_t group, node;
-    uint32_t reserved;
+    uint32_t reset_generation; /* of figures of stages: those of an earlier one are dropped */
 };
 
 /* Returns the phase and node of a count that is not the whole pipeline's: those of the innermost

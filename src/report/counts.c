@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/count_kind.h"
 #include "read/run/load.h"
 
 static const char *const kinds[PLUMB_COUNT_KINDS] = {
@@ -83,10 +84,11 @@ static void add_cells(struct rows *r, const struct plumb_timing *t)
 {
     for (size_t i = 0; i < t->cell_count; i++) {
         const struct plumb_timing_cell *c = &t->cells[i];
+        bool of_stage = plumb_count_is_of_stage(c->kind);
         /* User counts of a node have a list of their own for the whole run. */
-        if (c->kind != PLUMB_COUNT_USER || c->node[0] == '\0')
+        if ((c->kind != PLUMB_COUNT_USER || c->node[0] == '\0') && !of_stage)
             add_cell(r, c, PLUMB_COUNT_WHOLE_RUN);
-        if (c->step >= 0)
+        if (c->step >= 0 && (!of_stage || c->kind == PLUMB_COUNT_PEAK_BYTES))
             add_cell(r, c, c->step);
     }
 }
@@ -179,6 +181,19 @@ static void add_peaks(struct rows *r, const struct plumb_timing *t)
     }
 }
 
+/* Adds a counter of a stage, and its parts in steps. */
+static void add_counter(struct rows *r, const struct plumb_timing *t,
+                        const struct plumb_count_row *row)
+{
+    add(r, row);
+    for (size_t i = 0; i < t->cell_count; i++) {
+        const struct plumb_timing_cell *c = &t->cells[i];
+        if (c->kind == row->kind && c->step >= 0 && strcmp(c->node, row->node) == 0 &&
+            strcmp(c->phase, row->phase) == 0 && strcmp(c->pipeline, row->pipeline) == 0)
+            add_cell(r, c, c->step);
+    }
+}
+
 /* Counters of stages (the collector `perf`). A figure that is not exact is left out: a counter that
  * took turns, or was absent in some runs. */
 static void add_counters(struct rows *r, const struct plumb_timing *t)
@@ -197,12 +212,12 @@ static void add_counters(struct rows *r, const struct plumb_timing *t)
         row.kind = PLUMB_COUNT_PAGE_FAULTS;
         row.value = (int64_t)(minor->total + major->total);
         if (minor->runs == c->runs && major->runs == c->runs)
-            add(r, &row);
+            add_counter(r, t, &row);
         row.kind = PLUMB_COUNT_INSTRUCTIONS;
         row.value = (int64_t)ins->total;
         if (ins->runs == c->runs && !ins->scaled &&
             t->perf.state[PLUMB_PERF_INSTRUCTIONS] == PLUMB_COUNTER_THERE)
-            add(r, &row);
+            add_counter(r, t, &row);
     }
 }
 
@@ -227,10 +242,12 @@ static int by_place(const void *x, const void *y)
     return d ? d : (a->step > b->step) - (a->step < b->step);
 }
 
-/* Figures of a stage that include those of the stages inside it: a sum would count these twice. */
-static bool holds_inner(uint32_t kind)
+/* Returns whether the highest value of two rows stays: of peaks; also of the other figures of
+ * stages where the rows are of several nodes, one of which may be inside another. */
+static bool takes_highest(const struct plumb_count_row *row)
 {
-    return kind >= PLUMB_COUNT_PEAK_BYTES && kind <= PLUMB_COUNT_INSTRUCTIONS;
+    return row->kind == PLUMB_COUNT_PEAK_BYTES ||
+           (plumb_count_is_of_stage(row->kind) && row->node[0] == '\0');
 }
 
 void plumb_count_rows_merge(struct plumb_count_rows *o)
@@ -243,7 +260,7 @@ void plumb_count_rows_merge(struct plumb_count_rows *o)
         const struct plumb_count_row *row = &o->rows[i];
         if (!last || by_place(last, row) != 0) {
             o->rows[n++] = *row;
-        } else if (holds_inner(row->kind)) {
+        } else if (takes_highest(row)) {
             last->value = row->value > last->value ? row->value : last->value;
             last->calls += row->calls;
             last->runs += row->runs;

@@ -69,6 +69,8 @@ static void of_count(void)
     SIZE(plumb_count_scope);
     MEMBER(plumb_count_scope, of);
     MEMBER(plumb_count_scope, node);
+    MEMBER(plumb_count_scope, step);
+    MEMBER(plumb_count_scope, phase);
     SIZE(plumb_counted);
     MEMBER(plumb_counted, size);
     MEMBER(plumb_counted, of);

@@ -41,6 +41,9 @@ is null synchronisations fake:0 80 true
 is null allocations dev:3/pool 19 '.phase == "train"'
 is null allocated_bytes dev:3/pool $((13 * 64 + 6 * 128)) true
 is null peak_bytes dev:3/pool 192 '.node == "step"'
+is 1 peak_bytes dev:3/pool 64 '.node == "step"'
+is 2 peak_bytes dev:3/pool 192 '.node == "step"'
+is 3 peak_bytes dev:3/pool null true
 is 2 dispatches conv 4 true
 is 2 dispatches relu 2 '.phase == "val"'
 is 3 dispatches conv null true
@@ -61,6 +64,17 @@ for by in node step phase; do
     expect "by $by" 0 report --format csv --by $by first
     [ "$(awk -F, '$5 == "dispatches" { n += $8 } END { print n }' out.txt)" = 156 ] || fail "$name: $(cat out.txt)"
 done
+
+# Page faults have parts too, which add up, over the phases of a node as well.
+PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=$PWD/faults PLUMB_COLLECT=fake,perf ./counts >/dev/null 2>faults.err
+expect 'page faults' 0 report --format json faults
+jq -e '[.counts[] | select(.kind == "page_faults")] | map(select(.step == null)) as $whole |
+    ($whole | length == 2) and ($whole | map(.runs) == [40, 40]) and
+    (map(select(.step != null).value) | add) == ($whole | map(.value) | add)' out.txt >/dev/null ||
+    fail "$name: $(jq -c '.counts[] | select(.kind == "page_faults")' out.txt | head -60)"
+whole=$(jq '[.counts[] | select(.kind == "page_faults" and .step == null) | .value] | add' out.txt)
+expect 'page faults by node' 0 report --format json --by node faults
+is null page_faults '' "$whole" '.node == "step"'
 
 record more extra
 expect 'one more dispatch' 0 report --format json more

@@ -81,7 +81,7 @@ void plumb_calls_find(const struct plumb_api *api)
     calls.area = find();
     calls.asked = !asked || asked == plumb_rt.pid;
     if (calls.area)
-        calls.area->attach(api, plumb_periodic_before_exec);
+        calls.area->attach(api, plumb_periodic_pass_on);
     if (calls.area && plumb_wanted())
         plumb_periodic_open_later(calls.asked ? OPEN_AFTER_MS : OPEN_BELOW_AFTER_MS);
     errno = saved;

@@ -167,10 +167,18 @@ void plumb_periodic_leave(void)
     errno = saved;
 }
 
-void plumb_periodic_before_exec(void)
+void plumb_periodic_pass_on(void)
 {
     int saved = errno;
     if (has_something())
+        plumb_helper_do(PLUMB_JOB_PASS_ON, SIGNAL_WAIT_MS * (uint64_t)MS);
+    errno = saved;
+}
+
+void plumb_periodic_pass_on_now(void)
+{
+    int saved = errno;
+    if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(periodic.running))
         plumb_helper_do(PLUMB_JOB_PASS_ON, SIGNAL_WAIT_MS * (uint64_t)MS);
     errno = saved;
 }

@@ -15,7 +15,7 @@ void plumb_periodic_start(struct plumb_run *run, bool early);
 void plumb_periodic_stop(void);
 /* plumb_api.leave */
 void plumb_periodic_leave(void);
-/* The job of the helper that plumb_periodic_before_exec() asks for. */
+/* The job of the helper that plumb_periodic_pass_on() asks for. */
 void plumb_periodic_do_pass_on(void);
 /* Returns whether the run ends without exit handlers: a thread waits, perhaps in a handler. */
 bool plumb_periodic_was_signalled(void);

@@ -134,6 +134,33 @@ void plumb_cell_add(struct plumb_run *run, const struct plumb_count_event *e)
     find_and_add(run, e);
 }
 
+/* The generation is stored after the figures of the last one are gone: a reader, also of a killed
+ * process, drops them until then. */
+static void begin_again(struct plumb_live_cell *c, uint32_t generation)
+{
+    PLUMB_STORE(c->value, 0);
+    PLUMB_STORE(c->calls, 0);
+    PLUMB_RELEASE(c->reset_generation, generation);
+}
+
+void plumb_cell_add_of_stage(struct plumb_run *run, const struct plumb_count_event *e)
+{
+    const struct plumb_live_pipeline *p = plumb_pipeline_of_group(run, e->group);
+    uint32_t generation = PLUMB_LOAD(p->reset_generation);
+    struct plumb_live_cell *c = get(run, e);
+    if (!c) {
+        PLUMB_ADD(run->h->cells_lost, e->calls);
+        return;
+    }
+    if (c->reset_generation != generation)
+        begin_again(c, generation);
+    PLUMB_ADD(c->calls, e->calls);
+    if (e->kind != PLUMB_COUNT_PEAK_BYTES)
+        PLUMB_ADD(c->value, e->value);
+    else if (e->value > c->value)
+        PLUMB_STORE(c->value, e->value);
+}
+
 bool plumb_cell_add_recent(struct plumb_run *run, const struct plumb_count_event *e,
                            struct plumb_count_recent *recent)
 {

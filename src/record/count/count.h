@@ -38,6 +38,10 @@ static inline void plumb_count_here(struct plumb_count_event *out, struct plumb_
  * under the ledger's lock, and by plumb's own threads. 20 ns. */
 void plumb_cell_add(struct plumb_run *run, const struct plumb_count_event *e);
 
+/* Adds a figure of a run of a stage (plumb_count_is_of_stage) to the cell of its step; of peaks the
+ * highest stays. A reset of the statistics empties the cell. Under the ledger's lock. */
+void plumb_cell_add_of_stage(struct plumb_run *run, const struct plumb_count_event *e);
+
 /* Where a name was counted last by the calling thread. The pointers are of the run `generation`. */
 struct plumb_count_recent {
     uint32_t sum; /* 1 + its place in the sums, which stands for kind and name; 0: none */

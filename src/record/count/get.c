@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "base/process/perf.h"
+#include "model/count_kind.h"
 #include "record/count/tally.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/count.h"
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
+#include "record/runtime/run_wanted.h"
 #include "record/runtime/runtime.h"
 #include "record/runtime/thread.h"
 
@@ -52,15 +54,70 @@ static void leave(const struct reader *r)
 
 /* ---- Run and node ---------------------------------------------------------------------------- */
 
+/* The cells that a question is about. */
+struct wanted {
+    bool run;         /* of all nodes */
+    uint32_t node;    /* otherwise */
+    int64_t step;     /* -1: of all, and of none */
+    uint32_t phase;   /* ANY_PHASE: of all */
+    const char *name; /* NULL: all */
+};
+enum { ANY_PHASE = UINT32_MAX, NO_PHASE = UINT32_MAX - 1 };
+
+/* Does not make the phase: the program may ask for one that it never uses. */
+static uint32_t phase_of(const char *name)
+{
+    const struct plumb_name_table *t = &plumb_rt.phases;
+    uint32_t n = PLUMB_ACQUIRE(t->count), i = 0;
+    if (!name || !*name)
+        name = "inference";
+    while (i < n && strcmp(t->name[i], name) != 0)
+        i++;
+    return i < n ? i : NO_PHASE;
+}
+
+static struct wanted wanted_of(const plumb_count_scope *scope, const char *name)
+{
+    bool step = scope->of & PLUMB_COUNT_IN_STEP;
+    return (struct wanted){.run = (scope->of & 0xff) == PLUMB_COUNT_OF_RUN,
+                           .node = scope->node,
+                           .step = step ? (int64_t)(scope->step & INT64_MAX) : -1,
+                           .phase = scope->of & PLUMB_COUNT_IN_PHASE ? phase_of(scope->phase)
+                                                                     : (uint32_t)ANY_PHASE,
+                           .name = name};
+}
+
+static bool is_in_phase(const struct wanted *w, uint32_t phase)
+{
+    return w->phase == ANY_PHASE || w->phase == phase;
+}
+
+static bool is_of_node(const struct wanted *w, uint32_t node)
+{
+    return w->run || w->node == node;
+}
+
 static bool is_name(struct plumb_run *run, uint64_t name_off, const char *name)
 {
     return !name ||
            strcmp(PLUMB_AT(run, const char, name_off + sizeof(struct plumb_live_text)), name) == 0;
 }
 
+static bool is_wanted(struct plumb_run *run, const struct plumb_live_cell *c,
+                      const struct wanted *w)
+{
+    return is_of_node(w, c->node) && (w->step < 0 || w->step == c->step) &&
+           is_in_phase(w, c->group & 0xff) && is_name(run, c->name_off, w->name);
+}
+
+/* Returns whether figures of a stage are those since the last reset of their pipeline. */
+static bool is_of_now(struct plumb_run *run, uint32_t group, uint32_t generation)
+{
+    return PLUMB_LOAD(plumb_pipeline_of_group(run, group)->reset_generation) == generation;
+}
+
 /* The number of a pair of kinds is in the calls of its cells. */
-static int64_t sum_cells(struct plumb_run *run, const plumb_count_scope *scope, uint32_t kind,
-                         const char *name)
+static int64_t sum_cells(struct plumb_run *run, const struct wanted *w, uint32_t kind)
 {
     uint32_t n = PLUMB_ACQUIRE(run->h->cells.count), of = kind;
     bool calls = kind == PLUMB_COUNT_COPIES || kind == PLUMB_COUNT_ALLOCATIONS;
@@ -69,22 +126,31 @@ static int64_t sum_cells(struct plumb_run *run, const plumb_count_scope *scope, 
         of = kind - 1;
     for (uint32_t i = 0; i < n; i++) {
         const struct plumb_live_cell *c = plumb_table_at(run, &run->h->cells, i);
-        if (c->kind == of && (scope->of == PLUMB_COUNT_OF_RUN || c->node == scope->node) &&
-            is_name(run, c->name_off, name))
-            sum += calls ? PLUMB_LOAD(c->calls) : (uint64_t)PLUMB_LOAD(c->value);
+        if (c->kind != of || !is_wanted(run, c, w) ||
+            (plumb_count_is_of_stage(kind) && !is_of_now(run, c->group, c->reset_generation)))
+            continue;
+        sum += calls ? PLUMB_LOAD(c->calls) : (uint64_t)PLUMB_LOAD(c->value);
     }
     return (int64_t)sum;
 }
 
-/* User counts of nodes have a table of their own; those outside nodes are there or in a cell. */
-static int64_t sum_user_of_node(struct plumb_run *run, uint32_t node, const char *name)
+/* User counts of nodes have a table of their own, without steps; those outside nodes are there,
+ * without a node and in the first phase, or in a cell. */
+static int64_t sum_user(struct plumb_run *run, const struct wanted *w)
 {
-    uint32_t n = PLUMB_ACQUIRE(run->h->counts.count);
+    uint32_t counts = w->step < 0 ? PLUMB_ACQUIRE(run->h->counts.count) : 0;
+    uint32_t cells = PLUMB_ACQUIRE(run->h->cells.count);
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < counts; i++) {
         const struct plumb_live_count *c = plumb_table_at(run, &run->h->counts, i);
-        if (c->within && (c->within & 0xffffff) == node && is_name(run, c->name_off, name))
+        if (is_of_node(w, c->within & 0xffffff) && is_in_phase(w, c->within >> 24) &&
+            is_name(run, c->name_off, w->name))
             sum += (uint64_t)PLUMB_LOAD(c->total);
+    }
+    for (uint32_t i = 0; i < cells; i++) {
+        const struct plumb_live_cell *c = plumb_table_at(run, &run->h->cells, i);
+        if (c->kind == PLUMB_COUNT_USER && (!c->node || w->step >= 0) && is_wanted(run, c, w))
+            sum += (uint64_t)PLUMB_LOAD(c->value);
     }
     return (int64_t)sum;
 }
@@ -164,21 +230,51 @@ static int64_t peak_of_uses(struct plumb_run *run, const struct plumb_live_memor
     return sum;
 }
 
-static int64_t peak_of_node(struct plumb_run *run, uint32_t node, const char *name)
+static int64_t peak_of_stage(struct plumb_run *run, const struct wanted *w)
 {
     uint32_t n = PLUMB_ACQUIRE(run->h->stages.count);
     struct plumb_live_memory m;
     int64_t most = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct plumb_live_stage *s = plumb_table_at(run, &run->h->stages, i);
+        uint32_t group = plumb_key_group(s->key);
         int64_t peak;
-        if (plumb_key_node(s->key) != node)
+        if (plumb_key_node(s->key) != w->node || !is_in_phase(w, group & 0xff))
             continue;
         copy_shown(&m, s->memory.copy, sizeof m, &s->memory.shown);
-        peak = peak_of_uses(run, &m, name);
+        peak = is_of_now(run, group, m.reset_generation) ? peak_of_uses(run, &m, w->name) : 0;
         most = peak > most ? peak : most;
     }
     return most;
+}
+
+/* The sum of the pools' highest: one runs over each pool's cells. */
+static int64_t peak_in_step(struct plumb_run *run, const struct wanted *w)
+{
+    uint32_t cells = PLUMB_ACQUIRE(run->h->cells.count);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < cells; i++) {
+        const struct plumb_live_cell *c = plumb_table_at(run, &run->h->cells, i);
+        bool highest = c->kind == PLUMB_COUNT_PEAK_BYTES && is_wanted(run, c, w) &&
+                       is_of_now(run, c->group, c->reset_generation);
+        for (uint32_t k = 0; highest && k < cells; k++) {
+            const struct plumb_live_cell *other = plumb_table_at(run, &run->h->cells, k);
+            int64_t more = PLUMB_LOAD(other->value) - PLUMB_LOAD(c->value);
+            if (k != i && other->kind == c->kind && other->name_off == c->name_off &&
+                is_wanted(run, other, w) && is_of_now(run, other->group, other->reset_generation))
+                highest = more < 0 || (more == 0 && k > i);
+        }
+        sum += highest ? PLUMB_LOAD(c->value) : 0;
+    }
+    return sum;
+}
+
+static int64_t peak_of(struct plumb_run *run, const struct wanted *w)
+{
+    bool whole = w->step < 0 && w->phase == ANY_PHASE;
+    if (w->run)
+        return whole ? sum_peaks(run, w->name) : PLUMB_COUNT_UNKNOWN;
+    return w->step < 0 ? peak_of_stage(run, w) : peak_in_step(run, w);
 }
 
 /* Returns whether every run had the counter, and it is a count: one that took turns is an estimate,
@@ -189,16 +285,20 @@ static bool is_exact(struct plumb_run *run, const struct plumb_live_perf_figures
            run->h->perf.counter[id].state == PLUMB_LIVE_PERF_THERE;
 }
 
-/* Counters of the runs of a stage in all phases, as the collector `perf` reads them. */
-static int64_t sum_counters(struct plumb_run *run, uint32_t node, uint32_t first, uint32_t last)
+/* Counters of the runs of a stage in the phases that are wanted, as the collector `perf` reads
+ * them. */
+static int64_t sum_counters(struct plumb_run *run, const struct wanted *w, uint32_t first,
+                            uint32_t last)
 {
     uint32_t count = PLUMB_ACQUIRE(run->h->perfs.count);
     struct plumb_live_perf_figures f;
     int64_t sum = PLUMB_COUNT_UNKNOWN;
     for (uint32_t i = 0; i < count; i++) {
         const struct plumb_live_perf *p = plumb_table_at(run, &run->h->perfs, i);
-        if (p->kernel || !p->staged || plumb_key_node(p->key) != node ||
-            !copy_shown(&f, p->copy, sizeof f, &p->shown))
+        uint32_t group = plumb_key_group(p->key);
+        if (p->kernel || !p->staged || plumb_key_node(p->key) != w->node ||
+            !is_in_phase(w, group & 0xff) || !copy_shown(&f, p->copy, sizeof f, &p->shown) ||
+            !is_of_now(run, group, f.reset_generation))
             continue;
         for (uint32_t id = first; id <= last; id++) {
             if (!is_exact(run, &f, id))
@@ -209,13 +309,16 @@ static int64_t sum_counters(struct plumb_run *run, uint32_t node, uint32_t first
     return sum;
 }
 
-static int64_t counters_of(struct plumb_run *run, uint32_t node, uint32_t kind, const char *name)
+/* Those of a step are exact if those of the whole run are. */
+static int64_t counters_of(struct plumb_run *run, const struct wanted *w, uint32_t kind)
 {
-    if (name && *name)
+    bool faults = kind == PLUMB_COUNT_PAGE_FAULTS;
+    int64_t whole;
+    if (w->run || (w->name && *w->name))
         return PLUMB_COUNT_UNKNOWN;
-    return kind == PLUMB_COUNT_PAGE_FAULTS
-               ? sum_counters(run, node, PLUMB_PERF_MINOR_FAULTS, PLUMB_PERF_MAJOR_FAULTS)
-               : sum_counters(run, node, PLUMB_PERF_INSTRUCTIONS, PLUMB_PERF_INSTRUCTIONS);
+    whole = sum_counters(run, w, faults ? PLUMB_PERF_MINOR_FAULTS : PLUMB_PERF_INSTRUCTIONS,
+                         faults ? PLUMB_PERF_MAJOR_FAULTS : PLUMB_PERF_INSTRUCTIONS);
+    return w->step < 0 || whole == PLUMB_COUNT_UNKNOWN ? whole : sum_cells(run, w, kind);
 }
 
 /* ---- Span ------------------------------------------------------------------------------------ */
@@ -260,20 +363,24 @@ static bool is_tallied(uint32_t kind)
 static int64_t get(const struct reader *r, const plumb_count_scope *scope, uint32_t kind,
                    const char *name)
 {
-    struct plumb_run *run = r->in.run;
+    struct wanted w = wanted_of(scope, name);
     if (scope->of == PLUMB_COUNT_OF_SPAN)
         return r->interrupts || !is_tallied(kind) ? PLUMB_COUNT_UNKNOWN
                                                   : of_span(r->in.th, kind, name);
     if (kind == PLUMB_COUNT_PAGE_FAULTS || kind == PLUMB_COUNT_INSTRUCTIONS)
-        return scope->of == PLUMB_COUNT_OF_NODE ? counters_of(run, scope->node, kind, name)
-                                                : PLUMB_COUNT_UNKNOWN;
+        return counters_of(r->in.run, &w, kind);
     if (kind == PLUMB_COUNT_USER)
-        return scope->of == PLUMB_COUNT_OF_RUN ? plumb_count_user_sum(run, UINT32_MAX, name)
-                                               : sum_user_of_node(run, scope->node, name);
+        return sum_user(r->in.run, &w);
     if (kind == PLUMB_COUNT_PEAK_BYTES)
-        return scope->of == PLUMB_COUNT_OF_RUN ? sum_peaks(run, name)
-                                               : peak_of_node(run, scope->node, name);
-    return sum_cells(run, scope, kind, name);
+        return peak_of(r->in.run, &w);
+    return sum_cells(r->in.run, &w, kind);
+}
+
+/* Parts are of the run or a node. */
+static bool is_scope(const plumb_count_scope *scope)
+{
+    const uint32_t parts = PLUMB_COUNT_IN_STEP | PLUMB_COUNT_IN_PHASE;
+    return (scope->of & ~parts) <= PLUMB_COUNT_OF_NODE || scope->of == PLUMB_COUNT_OF_SPAN;
 }
 
 static bool is_of_allocator(uint32_t kind)
@@ -285,7 +392,12 @@ int64_t plumb_count_get_impl(const plumb_count_scope *scope, uint32_t kind, cons
 {
     struct reader r;
     int64_t value;
-    if (!kind || kind >= PLUMB_COUNT_KINDS || scope->of > PLUMB_COUNT_OF_SPAN || !enter(&r))
+    if (!kind || kind >= PLUMB_COUNT_KINDS || !is_scope(scope))
+        return PLUMB_COUNT_UNKNOWN;
+    /* Before this thread is inside, where the helper might wait for it. */
+    if (kind == PLUMB_COUNT_CALLS && !is_interrupting(plumb_tls))
+        plumb_periodic_pass_on_now();
+    if (!enter(&r))
         return PLUMB_COUNT_UNKNOWN;
     if (is_of_allocator(kind) && !r.interrupts)
         plumb_sized_pass_on(r.in);

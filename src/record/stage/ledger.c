@@ -194,6 +194,7 @@ void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e)
     struct plumb_live_stage *s;
     if (e->begin_ticks >= PLUMB_LOAD(p->reset_ticks) && (s = plumb_ledger_stage(run, e->key))) {
         plumb_ledger_add(&s->memory, &e->memory, PLUMB_LOAD(p->reset_generation));
+        plumb_step_peaks(run, e);
         e->counts = !e->failed && !skips(s, p, e);
     }
     if (e->stage)

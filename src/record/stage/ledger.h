@@ -46,6 +46,7 @@ struct plumb_stage_entry {
     uint64_t device_ns, device_samples; /* of its node, recorded while it was open */
     uint64_t device_within_ns;          /* the same of other nodes */
     uint64_t request;
+    int64_t step; /* -1: none, as of async spans */
     uint32_t tid, depth;
     uint64_t within; /* as of plumb_stage_within() */
     const char *why; /* of a failure; NULL: no reason was given */
@@ -63,6 +64,11 @@ static inline uint64_t plumb_stage_took(const struct plumb_stage_entry *e)
     return e->end_ticks > e->begin_ticks ? e->end_ticks - e->begin_ticks : 0;
 }
 void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e);
+
+/* step_figures.c, under the lock: add a run to the counts of its step: the peaks of pools, and what
+ * `e->perf` has. */
+void plumb_step_peaks(struct plumb_run *run, const struct plumb_stage_entry *e);
+void plumb_step_counters(struct plumb_run *run, const struct plumb_stage_entry *e);
 
 /* The resident set, read before the lock is taken. */
 struct plumb_rss {

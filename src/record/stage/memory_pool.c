@@ -266,13 +266,16 @@ static void freed(struct plumb_run *run, uint32_t pool, uint64_t address, uint64
     }
 }
 
+const char *plumb_pool_name(struct plumb_run *run, uint32_t pool)
+{
+    return PLUMB_AT(run, const char, pools.name_off[pool] + sizeof(struct plumb_live_text));
+}
+
 static void count_allocated(struct plumb_in in, uint32_t pool, uint64_t bytes)
 {
     struct plumb_count_event e;
-    plumb_count_here(
-        &e, in.th, PLUMB_COUNT_ALLOCATIONS,
-        PLUMB_AT(in.run, const char, pools.name_off[pool] + sizeof(struct plumb_live_text)),
-        (int64_t)bytes);
+    plumb_count_here(&e, in.th, PLUMB_COUNT_ALLOCATIONS, plumb_pool_name(in.run, pool),
+                     (int64_t)bytes);
     plumb_count_raise(in, &e);
 }
 

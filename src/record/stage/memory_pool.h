@@ -21,6 +21,8 @@ int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool);
  * full. */
 int plumb_pool_of_malloc(struct plumb_run *run, int64_t held);
 bool plumb_pool_is_malloc(uint32_t pool); /* also without the lock */
+/* Returns "device/pool", or the device of a pool called "", for the life of the run. */
+const char *plumb_pool_name(struct plumb_run *run, uint32_t pool);
 /* Adds a change to a pool's sums. `most`: the maximum of the change of allocated bytes over its
  * events. */
 void plumb_pool_change(struct plumb_run *run, uint32_t pool, int64_t allocated, int64_t reserved,

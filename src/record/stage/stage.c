@@ -277,8 +277,10 @@ static void enter_run(struct plumb_in in, const struct plumb_stage_run *s,
     plumb_ledger_stage_run(in.run, e);
     if (in.run->active)
         e->counts = plumb_active_has(in.run, in.th->step);
-    if (e->perf && e->counts)
+    if (e->perf && e->counts) {
         plumb_perf_enter(in.run, e->key, e->perf);
+        plumb_step_counters(in.run, e);
+    }
     if (signature)
         plumb_signature_enter(in.run, e, in.th->pack[in.th->stages]);
     plumb_ledger_unlock();
@@ -365,6 +367,7 @@ void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_sta
                                   .device_ns = s->device_ns,
                                   .device_samples = s->device_samples,
                                   .device_within_ns = s->device_within_ns,
+                                  .step = th->step,
                                   .depth = th->stages,
                                   .within = plumb_stage_within(th),
                                   .why = s->why[0] ? s->why : NULL,
