@@ -322,6 +322,11 @@ static void check_file(struct tally *tally, const char *name, const struct plumb
     else if (t->known && t->is_static)
         line(tally, "link", PLUMB_CHECK_BLOCKED, "link it with libplumb.a",
              "%.150s is statically linked: nothing can be preloaded", name);
+    else if (t->other_loader)
+        line(tally, "link", PLUMB_CHECK_BLOCKED, "use the plumb that was built for it",
+             "%.150s has the dynamic linker of another C library (musl?): libplumb cannot be "
+             "preloaded",
+             name);
     else if (t->privileged)
         line(tally, "link", PLUMB_CHECK_BLOCKED,
              "link it with libplumb, or run a copy without these rights",

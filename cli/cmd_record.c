@@ -100,7 +100,7 @@ static const char *obstacle(const struct record *r)
 
 static const char *obstacle_cure(const struct record *r)
 {
-    if (r->target.foreign)
+    if (r->target.foreign || r->target.other_loader)
         return "use the plumb that was built for it";
     if (r->target.known && r->target.is_static)
         return "link it with libplumb.a";

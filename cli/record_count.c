@@ -113,6 +113,10 @@ static const char *program_obstacle(const struct plumb_cli_target *t)
     if (t->known && t->is_static)
         return "is statically linked: its calls pass no dynamic linker that could report them; "
                "count them with marks (PLUMB_SPAN, plumb_dispatch) or link it dynamically";
+    if (t->other_loader)
+        return "has another dynamic linker than glibc's, which knows no auditors: count its calls "
+               "with "
+               "marks (PLUMB_SPAN, plumb_dispatch), or build it with glibc";
     if (t->privileged)
         return "changes the user or gains capabilities, so that the loader ignores LD_AUDIT; "
                "record a copy without these rights";

@@ -167,20 +167,51 @@ static bool is_sanitized(const struct image *image, const struct elf *elf)
     return false;
 }
 
-static uint16_t own_machine(void)
+/* Sets `out` to the name of the program's dynamic linker, without its folder; "": none. */
+static void read_loader(const struct image *image, const struct elf *elf, char *out, size_t size)
 {
-    Elf64_Ehdr head = {.e_machine = EM_NONE};
-    FILE *file = fopen("/proc/self/exe", "rb");
-    if (file && fread(&head, sizeof head, 1, file) != 1)
-        head.e_machine = EM_NONE;
-    if (file)
-        fclose(file);
-    return head.e_machine;
+    Elf64_Phdr s;
+    const char *path =
+        find_segment(elf, PT_INTERP, &s) && s.p_filesz ? at(image, s.p_offset, s.p_filesz) : NULL;
+    const char *slash = path ? memrchr(path, '/', s.p_filesz) : NULL;
+    out[0] = '\0';
+    if (path)
+        snprintf(out, size, "%.*s", (int)(path + s.p_filesz - (slash ? slash + 1 : path)),
+                 slash ? slash + 1 : path);
+}
+
+struct own {
+    uint16_t machine; /* EM_NONE: not known */
+    char loader[64];  /* "": none, or not known */
+};
+
+static void look_at_ourselves(struct own *out)
+{
+    struct image image = {NULL, 0};
+    struct stat st;
+    struct elf elf;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    *out = (struct own){.machine = EM_NONE};
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
+        image.size = (size_t)st.st_size;
+        image.data = mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    if (image.size && image.data != MAP_FAILED) {
+        if (open_elf(&image, &elf)) {
+            out->machine = elf.head.e_machine;
+            read_loader(&image, &elf, out->loader, sizeof out->loader);
+        }
+        munmap((void *)(uintptr_t)image.data, image.size);
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 static void look_at_elf(struct plumb_cli_target *t, const struct image *image)
 {
     struct elf elf;
+    struct own own;
+    char loader[64];
     Elf64_Phdr s;
     const unsigned char *id = at(image, 0, EI_NIDENT);
     if (!id || memcmp(id, ELFMAG, SELFMAG) != 0)
@@ -190,9 +221,11 @@ static void look_at_elf(struct plumb_cli_target *t, const struct image *image)
         t->foreign = true;
         return;
     }
-    uint16_t machine = own_machine();
-    t->foreign = machine != EM_NONE && elf.head.e_machine != machine;
+    look_at_ourselves(&own);
+    t->foreign = own.machine != EM_NONE && elf.head.e_machine != own.machine;
     t->is_static = !find_segment(&elf, PT_INTERP, &s);
+    read_loader(image, &elf, loader, sizeof loader);
+    t->other_loader = !t->is_static && own.loader[0] && strcmp(loader, own.loader) != 0;
     t->links_plumb = needs(image, &elf, "libplumb.so");
     t->wants_first = needs(image, &elf, "libasan.so");
     t->sanitized = is_sanitized(image, &elf);
@@ -305,6 +338,8 @@ const char *plumb_cli_target_obstacle(const struct plumb_cli_target *t)
         return "is built for another processor or word size than this libplumb";
     if (t->known && t->is_static)
         return "is statically linked, so that nothing can be preloaded";
+    if (t->other_loader)
+        return "has another dynamic linker than this libplumb, that of another C library (musl?)";
     if (t->privileged)
         return "changes the user or gains capabilities, so that the loader ignores LD_PRELOAD";
     if (t->wants_first)

@@ -15,6 +15,7 @@ struct plumb_cli_target {
     bool known;        /* `binary` is an ELF file that could be read; else the rest is false */
     bool is_static;    /* no program interpreter: nothing can be preloaded */
     bool foreign;      /* for another kind of processor or word size than ours */
+    bool other_loader; /* its dynamic linker is another than ours: that of another C library */
     bool privileged;   /* changes the user or gains capabilities: the loader ignores LD_PRELOAD */
     bool links_plumb;  /* needs libplumb.so itself */
     bool holds_plumb;  /* the runtime is inside (libplumb.a) */

@@ -119,6 +119,17 @@ expect 'static' 0 record -- ./static print hello
 has err.txt "'./static' is statically linked, so that nothing can be preloaded: link it with" \
     'running it anyway' 'nothing was recorded'
 [ "$(cat out.txt)" = hello ] || fail 'the static program did not run'
+# A program of another C library, such as musl's, would not start with ours preloaded.
+cp "$(readelf -l bare | sed -n 's/.*interpreter: \(.*\)]/\1/p')" ld-other.so.1
+printf 'int main(void) { return 7; }\n' >another.c
+$CC -Wl,--dynamic-linker="$PWD/ld-other.so.1" another.c -o another || exit 1
+expect 'another dynamic linker' 7 record -- ./another
+has err.txt "'./another' has another dynamic linker than this libplumb" 'running it anyway' 'nothing was recorded'
+expect "$name: --malloc" 7 record --malloc -- ./another
+expect "$name: --count" 125 record --count 'f' -- ./another
+has err.txt "--count: './another' has another dynamic linker than glibc's"
+expect "$name: doctor" 1 "$PLUMB_BIN" doctor -- ./another
+has out.txt 'libplumb cannot be preloaded (cure: use the plumb that was built for it)'
 expect 'no library' 0 env PLUMB_LIBRARY=/no/libplumb.so "$PLUMB_BIN" record -- ./bare
 has err.txt "libplumb is not at '/no/libplumb.so'" 'nothing was recorded'
 expect 'clean environment' 0 record -- env -u LD_PRELOAD -u PLUMB ./bare
