@@ -9,7 +9,7 @@ if [ ! -e "$lib_dir/libplumb-count.so" ]; then
 fi
 cc() {
     # shellcheck disable=SC2086 # words
-    $CC -std=gnu11 -O1 -Wall -Wextra -Werror -I"$PLUMB_SOURCE_DIR/include" "$@" || exit 1
+    $CC -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -I"$PLUMB_SOURCE_DIR/include" "$@" || exit 1
 }
 # library OUT FLAG...: of the functions that are counted
 library() {

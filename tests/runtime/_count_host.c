@@ -88,6 +88,14 @@ static void nodes(void)
     }
 }
 
+/* Arguments and results of 512 bits. */
+__attribute__((target("avx512f"))) static void widest_arguments(void)
+{
+    widest a = {1, 2, 3, 4, 5, 6, 7, 8}, s = widest_sum(a, a);
+    for (int i = 0; i < 8; i++)
+        CHECK(s[i] == 3.0 * (i + 1));
+}
+
 /* The arguments and results of every kind that the ABI passes in a way of its own. The first call
  * of each takes the slow way, the second one the short way. */
 static void arguments(void)
@@ -116,6 +124,8 @@ static void arguments(void)
         wide w = wide_sum(one, one, one, one);
         CHECK(w[0] == 10 && w[3] == 40);
         CHECK(sum_of(4, 1, 2.5, 3, 4.25) == 10.75);
+        if (__builtin_cpu_supports("avx512f"))
+            widest_arguments();
     }
 }
 

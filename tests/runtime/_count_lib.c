@@ -53,6 +53,11 @@ __attribute__((target("avx"))) wide wide_sum(wide a, wide b, wide c, wide d)
     return a + b * 2 + c * 3 + d * 4;
 }
 
+__attribute__((target("avx512f"))) widest widest_sum(widest a, widest b)
+{
+    return a + b * 2;
+}
+
 void jump(jmp_buf *to, int value)
 {
     longjmp(*to, value);
