@@ -68,40 +68,97 @@ static const char *below(const struct listing *l, char *memory, size_t size, Dwa
                : NULL;
 }
 
-/* Writes the names of the classes and namespaces around the function, the outermost first. */
+/* Returns the file that the function is declared in, NULL if that is not known. In DWARF 5 number 0
+ * is the unit's own file, which clang uses and dwarf_decl_file() takes for none. */
+static const char *file_of(Dwarf_Die *function)
+{
+    const char *file = dwarf_decl_file(function);
+    Dwarf_Attribute attribute;
+    Dwarf_Die unit;
+    Dwarf_Half version = 0;
+    Dwarf_Word number = 1;
+    Dwarf_Files *files;
+    size_t count;
+    if (file || !dwarf_attr_integrate(function, DW_AT_decl_file, &attribute) ||
+        dwarf_formudata(&attribute, &number) < 0 || number != 0 ||
+        !dwarf_cu_die(attribute.cu, &unit, &version, NULL, NULL, NULL, NULL, NULL) || version < 5 ||
+        dwarf_getsrcfiles(&unit, &files, &count) < 0)
+        return file;
+    return dwarf_filesrc(files, 0, NULL, NULL);
+}
+
+/* Follows the references of a function that is defined outside its class, or that is one of several
+ * copies, to its declaration, which has a place among the classes and namespaces. */
+static Dwarf_Die *declaration_of(Dwarf_Die *function, Dwarf_Die *memory)
+{
+    enum { REFERENCES = 4 };
+    Dwarf_Attribute attribute;
+    *memory = *function;
+    for (int i = 0; i < REFERENCES; i++)
+        if ((!dwarf_attr(memory, DW_AT_abstract_origin, &attribute) &&
+             !dwarf_attr(memory, DW_AT_specification, &attribute)) ||
+            !dwarf_formref_die(&attribute, memory))
+            break;
+    return memory;
+}
+
+static bool is_class(int tag)
+{
+    return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* Writes the names of the classes, namespaces and functions around the function, the outermost
+ * first; the class of a lambda may have no name. */
 static void put_scopes(FILE *out, Dwarf_Die *function)
 {
-    Dwarf_Die *scopes = NULL, origin;
-    Dwarf_Attribute attribute;
-    /* A function that is defined outside its class refers to its declaration inside. */
-    if (dwarf_attr(function, DW_AT_specification, &attribute) &&
-        dwarf_formref_die(&attribute, &origin))
-        function = &origin;
-    int n = dwarf_getscopes_die(function, &scopes);
+    Dwarf_Die *scopes = NULL, declaration;
+    int n = dwarf_getscopes_die(declaration_of(function, &declaration), &scopes);
     for (int i = n - 1; i > 0; i--) {
         int tag = dwarf_tag(&scopes[i]);
         const char *name = dwarf_diename(&scopes[i]);
-        if (name &&
-            (tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type))
-            fprintf(out, "%s::", name);
+        if (is_class(tag) || (name && (tag == DW_TAG_namespace || tag == DW_TAG_subprogram)))
+            fprintf(out, "%s::", name ? name : "(unnamed)");
     }
     free(scopes);
 }
 
-static int put_function(Dwarf_Die *function, void *arg)
+/* Returns the address of the function's first instruction, 0: it has none. One whose unlikely part
+ * lies elsewhere has ranges, of which the first is the one that is called. */
+static Dwarf_Addr entry_of(Dwarf_Die *function)
 {
-    struct listing *l = arg;
+    Dwarf_Addr base, begin, end, entry;
+    if (dwarf_entrypc(function, &entry) == 0)
+        return entry;
+    return dwarf_ranges(function, 0, &base, &begin, &end) > 0 ? begin : 0;
+}
+
+/* Sets where the function is declared. gcc says it of lambdas in the table of lines alone. */
+static const char *source_of(Dwarf_Die *function, Dwarf_Addr entry, int *line)
+{
+    const char *file = file_of(function);
+    Dwarf_Die unit;
+    Dwarf_Line *at;
+    *line = 0;
+    if (file) {
+        dwarf_decl_line(function, line);
+    } else if (dwarf_diecu(function, &unit, NULL, NULL) &&
+               (at = dwarf_getsrc_die(&unit, entry)) != NULL) {
+        file = dwarf_linesrc(at, NULL, NULL);
+        dwarf_lineno(at, line);
+    }
+    return file;
+}
+
+static void put_function(struct listing *l, Dwarf_Die *function)
+{
     char memory[2 * PATH_MAX];
-    Dwarf_Addr entry;
-    const char *name = dwarf_diename(function), *file = dwarf_decl_file(function);
-    int line = 0;
-    const char *source = NULL;
-    if (!name || !file || dwarf_entrypc(function, &entry) < 0 || entry == 0)
-        return DWARF_CB_OK;
-    source = below(l, memory, sizeof memory, function, file);
+    const char *name = dwarf_diename(function);
+    Dwarf_Addr entry = entry_of(function);
+    int line;
+    const char *file = name && entry ? source_of(function, entry, &line) : NULL;
+    const char *source = file ? below(l, memory, sizeof memory, function, file) : NULL;
     if (!source || strchr(name, '\n') || strchr(source, '\n'))
-        return DWARF_CB_OK;
-    dwarf_decl_line(function, &line);
+        return;
     if (!l->named)
         fprintf(l->out, "object %s\n", l->object);
     l->named = true;
@@ -109,7 +166,27 @@ static int put_function(Dwarf_Die *function, void *arg)
     put_scopes(l->out, function);
     fprintf(l->out, "%s (%s:%d)\n", name, source, line);
     l->count++;
-    return DWARF_CB_OK;
+}
+
+static bool has_functions(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_subprogram ||
+           tag == DW_TAG_lexical_block || is_class(tag);
+}
+
+/* Not dwarf_getfuncs(), which leaves out those in local classes: lambdas. */
+static void put_functions(struct listing *l, Dwarf_Die *around, int depth)
+{
+    enum { DEEPEST = 100 };
+    Dwarf_Die die;
+    if (dwarf_child(around, &die) != 0)
+        return;
+    do {
+        if (dwarf_tag(&die) == DW_TAG_subprogram)
+            put_function(l, &die);
+        if (has_functions(dwarf_tag(&die)) && depth < DEEPEST)
+            put_functions(l, &die, depth + 1);
+    } while (dwarf_siblingof(&die, &die) == 0);
 }
 
 static void put_object(struct listing *l, const char *object)
@@ -124,7 +201,7 @@ static void put_object(struct listing *l, const char *object)
     while (dwarf && dwarf_nextcu(dwarf, at, &next, &header, NULL, NULL, NULL) == 0) {
         Dwarf_Die unit;
         if (dwarf_offdie(dwarf, at + header, &unit))
-            dwarf_getfuncs(&unit, put_function, l, 0);
+            put_functions(l, &unit, 0);
         at = next;
     }
     dwarf_end(dwarf);

@@ -48,6 +48,61 @@ expect 'a trace' 4 "$PLUMB_BIN" record --quiet --trace --calls src --run-dir tra
 expect 'its call tree' 0 "$PLUMB_BIN" report tree traced
 has out.txt "    factorial (prog.c:$(line '^int factorial'))"
 
+# C++: members, lambdas, and functions with a part that is unlikely and lies elsewhere (throw), with each compiler that is
+# there. gcc gives lambdas no line but in the table of lines; clang calls the unit's own file number 0.
+cat >src/klass.cc <<'CC'
+#include <stdexcept>
+namespace ns {
+struct Base {
+    virtual ~Base() {}
+    virtual int f(int x) = 0;
+};
+static int thrower(int x)
+{
+    if (x > 9)
+        throw std::runtime_error("large");
+    return x;
+}
+struct Derived : Base {
+    int f(int x) override;
+};
+int Derived::f(int x)
+{
+    return thrower(x);
+}
+} // namespace ns
+template <class F> static int apply(F fn, int x)
+{
+    return fn(x) + fn(x);
+}
+int main()
+{
+    ns::Derived d;
+    ns::Base *b = &d;
+    int sum = 0;
+    for (int i = 0; i < 9; i++)
+        sum += b->f(i);
+    try {
+        b->f(10);
+    } catch (const std::exception &) {
+        sum++;
+    }
+    sum += apply([](int x) { return x * 2; }, 3);
+    return sum == 36 + 1 + 12 ? 7 : 1;
+}
+CC
+for cxx in "$CXX" clang++; do
+    command -v "${cxx%% *}" >/dev/null || continue
+    for flag in -O0 -O2; do
+        $cxx -std=c++17 -g $flag -finstrument-functions src/klass.cc -o klass || exit 1
+        rm -rf klasses
+        expect "$cxx $flag" 7 "$PLUMB_BIN" record --quiet --calls src --run-dir klasses -- ./klass
+        nodes klasses >klass.txt 2>/dev/null
+        has klass.txt '1 main (klass.cc:25)' 'ns::Derived::f (klass.cc:16)' 'ns::thrower (klass.cc:7)' '1 ns::Base::~Base (klass.cc:4)'
+        grep -q '^2 main::.*::operator() (klass.cc:37)' klass.txt || fail "$name: the lambda: $(cat klass.txt)"
+    done
+done
+
 # A program that ends in its depths has no span that ended.
 printf '#include <stdlib.h>\nvoid leave(void) { exit(3); }\nint main(void) { leave(); }\n' >src/leaves.c
 cc -O0 -finstrument-functions src/leaves.c -o leaves
