@@ -18,6 +18,7 @@ enum { PATH_BYTES = 4096, WORDS = 4096, NUMBER = 40 };
 static const struct plumb_cli_command *const us = &plumb_cmd_count_launches;
 
 struct job {
+    uint32_t runs; /* so far */
     struct plumb_cli_launches *w;
     char folder[PATH_BYTES];    /* "": none yet */
     char output[2][PATH_BYTES]; /* unfused, fused */
@@ -165,7 +166,8 @@ static bool fill_row(struct job *job, plumb_launches_row *row, uint32_t depth, b
     char dir[PATH_BYTES];
     char **argv = make_words(job, depth, fused);
     bool done;
-    snprintf(dir, sizeof dir, "%.4000s/%" PRIu32 "-%d", job->folder, depth, fused);
+    /* By number: a depth may be on the list twice. */
+    snprintf(dir, sizeof dir, "%.4000s/%" PRIu32, job->folder, ++job->runs);
     unlink(job->output[fused]); /* of the depth before */
     done = argv && record(job, argv, dir) && read_counts(job, &row->counted, dir);
     free_words(argv);

@@ -16,6 +16,9 @@ expect 'blanks' 0 count_launches plain --depths 3 7 --iters 2
 [ "$(jq -c 'map(del(.wall_us))' out.txt)" = "$(jq -c 'map(del(.wall_us))' commas.json)" ] || fail "$name: $(cat out.txt)"
 expect 'both' 0 count_launches plain --iters 2 --depths '3, 7' 9
 fields depth '[3,3,7,7,9,9]'
+expect 'a depth twice' 0 count_launches plain --iters 2 --depths 3,3
+fields depth '[3,3,3,3]'
+lacks err.txt 'nothing is recorded'
 for list in 0 3,x , '' 3,-1; do
     expect "depths '$list'" 2 count_launches plain --depths "$list"
     has err.txt '--depths wants'
