@@ -2,35 +2,27 @@
 # AT-20: the closing report lists five clean-up checks, each as passed or failed, and the facts to hand over: both traces,
 # settings, the first divergent key, the drift and a citation.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
-cat >hand_over.rules <<'END'
-[our repository is clean]
-metric = exit_status
-command = test -z "$(cat ours.txt)"
-limit = == 0
-
-[their repository is clean]
-metric = exit_status
-command = test -z "$(cat theirs.txt)"
-limit = == 0
-
-[only the named stash is left]
-metric = exit_status
-command = test "$(cat stash.txt)" = 'stash@{0}: On main: trace hooks'
-limit = == 0
-
-[no stray files]
-metric = exit_status
-command = test ! -e stray.npy
-limit = == 0
-
-[the type check passes]
-metric = exit_status
-command = sh types.sh
-limit = == 0
-END
-: >ours.txt
-: >theirs.txt
-echo 'stash@{0}: On main: trace hooks' >stash.txt
+command -v git >/dev/null || { echo 'no git'; exit 77; }
+# The rules of the page, over two repositories.
+sed -n '/^# handover.rules$/,/^```$/p' "$PLUMB_SOURCE_DIR/docs/gates.md" | sed 's/mypy model/sh types.sh/; /^```$/d' >hand_over.rules
+[ "$(grep -c '^\[' hand_over.rules)" = 5 ] || fail "not five rules on the page: $(cat hand_over.rules)"
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b GIT_CONFIG_GLOBAL=/dev/null
+mkdir ours reference
+for repository in ours reference; do
+    git -C $repository init -q -b main
+    echo 'model' >$repository/model.py
+    git -C $repository add model.py
+    git -C $repository commit -q -m 'first'
+done
+echo '*.jsonl
+*.rules
+*.json
+*.txt
+types.sh' >ours/.git/info/exclude
+echo 'hooks' >reference/model.py
+git -C reference stash push -q -m 'trace hooks'
+mv hand_over.rules ours
+cd ours || exit 1
 echo 'exit 0' >types.sh
 layer() {
     printf '{"step": 0, "module": "%s", "tensor": "out", "abs_mean": %s, "mean": %s, "std": 0.25, "min": -1, "max": 1, "shape": [2, 4], "dtype": "float32"}\n' "$1" "$2" "$2"
@@ -47,9 +39,28 @@ expect 'all five pass' 0 report md
 [ "$(grep -c '| pass |' out.txt)" = 5 ] || fail "not five checks: $(cat out.txt)"
 has out.txt 'trace a: good.jsonl' 'trace b: bad.jsonl' 'settings: seed=42' 'first divergent key: block.1' 'drift: 0.' \
     'citation: model.py:118'
+# failed N: check N fails, and no other
+failed() {
+    expect "check $1" 1 report json
+    jq -e --argjson n "$1" '[.checks[] | .verdict] == [range(1; 6) | if . == $n then "regression" else "pass" end]' out.txt >/dev/null ||
+        fail "$name: $(jq -c '[.checks[] | .verdict]' out.txt)"
+}
+echo 'changed' >model.py
+failed 1
+git checkout -q model.py
+echo 'changed' >../reference/model.py
+failed 2
+git -C ../reference checkout -q model.py
+echo 'changed' >model.py
+git stash push -q -m 'forgotten'
+failed 3
+git stash drop -q
 touch stray.npy
-echo ' M model.py' >ours.txt
-expect 'two fail' 1 report json
-jq -e '[.checks[] | .verdict] == ["regression", "pass", "pass", "regression", "pass"] and
-    .facts["first divergent key"] == "block.1" and .facts.citation == "model.py:118"' out.txt >/dev/null || fail "$name: $(cat out.txt)"
+failed 4
+rm stray.npy
+echo 'exit 3' >types.sh
+failed 5
+jq -e '.facts["first divergent key"] == "block.1" and .facts.citation == "model.py:118"' out.txt >/dev/null || fail "$name: $(cat out.txt)"
+# Without --commands nothing runs, and nothing passes.
+expect 'no commands' 3 "$PLUMB_BIN" gate hand_over.rules
 finish
