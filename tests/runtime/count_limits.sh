@@ -148,6 +148,20 @@ if [ "$(id -u)" = 0 ] && chown 65534 with_rights && chmod u+s with_rights; then
     expect 'a program with rights' 125 "$PLUMB_BIN" record --count f -- ./with_rights
     has err.txt 'the loader ignores LD_AUDIT'
 fi
+# A glibc that is too old is refused, with the reason, by both commands.
+printf '#include <gnu/libc-version.h>\nconst char *gnu_get_libc_version(void) { return VERSION; }\n' >version.c
+for version in 2.34 2.35 3.0; do
+    cc -fPIC -shared -DVERSION="\"$version\"" version.c -o version.so
+    status=7
+    [ $version != 2.34 ] || status=125
+    rm -rf run8
+    expect "glibc $version" $status env LD_PRELOAD="$PWD/version.so" "$PLUMB_BIN" record --quiet --run-dir run8 --count 'libcounted.so:plain' \
+        -- ./lazy nodes
+    [ $status = 7 ] || has err.txt '--count: glibc 2.34 does not report every function to auditors: 2.35 or later is needed'
+    LD_PRELOAD=$PWD/version.so "$PLUMB_BIN" doctor >out.txt 2>err.txt
+    [ $status = 7 ] || has out.txt 'glibc 2.34 does not report every function to auditors: 2.35 or later is needed'
+    [ $status = 125 ] || lacks out.txt 'auditors'
+done
 # As sotruss does: it follows calls through the PLT, and sets the flags of each binding.
 cat >auditor.c <<'END'
 #define _GNU_SOURCE
