@@ -148,6 +148,17 @@ if [ "$(id -u)" = 0 ] && chown 65534 with_rights && chmod u+s with_rights; then
     expect 'a program with rights' 125 "$PLUMB_BIN" record --count f -- ./with_rights
     has err.txt 'the loader ignores LD_AUDIT'
 fi
+# Processes that have the auditor and no list, or limits that leave little, run as they do without. (glibc ends a process
+# whose auditor declines and is one that stays.)
+expect 'the auditor alone' 7 env LD_AUDIT="$lib_dir/libplumb-count.so" ./lazy nodes
+expect 'the list was removed' 7 "$PLUMB_BIN" record --quiet --run-dir run9 --count 'libcounted.so:plain' -- env -u PLUMB_COUNT ./lazy nodes
+for limit in '-f 0' '-d 10000' '-v 60000'; do
+    rm -rf run9
+    expect "ulimit $limit" 7 "$PLUMB_BIN" record --quiet --run-dir run9 --count 'libcounted.so:plain' -- \
+        sh -c "ulimit $limit; exec ./lazy nodes"
+done
+[ "$(total run9 plain)" = 34 ] || fail "$name: $(total run9 plain)"
+
 # A glibc that is too old is refused, with the reason, by both commands.
 printf '#include <gnu/libc-version.h>\nconst char *gnu_get_libc_version(void) { return VERSION; }\n' >version.c
 for version in 2.34 2.35 3.0; do

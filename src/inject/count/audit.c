@@ -37,12 +37,21 @@ static struct plumb_calls_area area = {
     .never_found = plumb_wanted_never_found,
 };
 
+/* A file beyond the process's limit would end it (SIGXFSZ). */
+static bool may_have_files(void)
+{
+    enum { FILE_SIZE = 1 };
+    return plumb_bare_limit(FILE_SIZE) >= PAGE;
+}
+
 /* A mapping has a name if it is a file, or, on newer kernels, if it is given one. */
 static uint64_t *named_page(void)
 {
     enum { READ_WRITE = 3, PRIVATE = 2, CLOSE_ON_EXEC = 1, NAME_VMA = 0x53564d41 };
     static const char name[] = PLUMB_CALLS_PAGE;
-    long page = -1, fd = plumb_bare_call(SYS_memfd_create, (long)name, CLOSE_ON_EXEC, 0, 0, 0, 0);
+    long page = -1, fd = may_have_files() ? plumb_bare_call(SYS_memfd_create, (long)name,
+                                                            CLOSE_ON_EXEC, 0, 0, 0, 0)
+                                          : -1;
     if (fd >= 0 && plumb_bare_call(SYS_ftruncate, fd, PAGE, 0, 0, 0, 0) == 0)
         page = plumb_bare_call(SYS_mmap, 0, PAGE, READ_WRITE, PRIVATE, fd, 0);
     if (fd >= 0)
@@ -98,9 +107,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 
 /* ---- The dynamic linker's calls -------------------------------------------------------------- */
 
+/* Never 0, which asks to be unloaded: glibc then ends the process, because this library is marked
+ * as one that stays. Without a list, or memory, it watches no object. */
 FACE unsigned la_version(unsigned version)
 {
-    return active && version >= AUDIT_SINCE_2_35 ? AUDIT_SINCE_2_35 : 0;
+    active = active && version >= AUDIT_SINCE_2_35;
+    return version < AUDIT_SINCE_2_35 ? version : AUDIT_SINCE_2_35;
 }
 
 static bool is_linker(const struct link_map *map)
@@ -115,7 +127,7 @@ FACE unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cook
     struct plumb_object o;
     (void)namespace;
     *cookie = (uintptr_t)map;
-    if (plumb_object_is_ours(map))
+    if (!active || plumb_object_is_ours(map))
         return 0;
     if (is_linker(map) || !plumb_object_read(&o, map))
         return LA_FLG_BINDTO;

@@ -37,6 +37,24 @@ static inline void *plumb_bare_map(size_t bytes)
     return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
+/* Returns a limit of the process (RLIMIT_...); UINT64_MAX: none. */
+static inline uint64_t plumb_bare_limit(int which)
+{
+    struct {
+        uint64_t soft, hard;
+    } limit = {0, 0};
+    return plumb_bare_call(SYS_prlimit64, 0, which, 0, (long)&limit, 0, 0) == 0 ? limit.soft : 0;
+}
+
+/* Returns how many bytes may be reserved so that the program keeps most of its limits of addresses
+ * and of data, in which reserved memory counts whether it is used or not. */
+static inline uint64_t plumb_bare_budget(void)
+{
+    enum { DATA = 2, ADDRESSES = 9, PART = 8 };
+    uint64_t data = plumb_bare_limit(DATA), addresses = plumb_bare_limit(ADDRESSES);
+    return (data < addresses ? data : addresses) / PART;
+}
+
 static inline size_t plumb_bare_length(const char *s)
 {
     size_t n = 0;

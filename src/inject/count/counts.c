@@ -45,11 +45,12 @@ bool plumb_counts_init(void)
 {
     char *at = NULL;
     size_t head = (sizeof *counts + 4095) & ~(size_t)4095;
+    uint64_t budget = plumb_bare_budget();
     entry_limit = ENTRIES_MOST;
     for (thread_limit = THREADS_MOST; thread_limit >= THREADS_LEAST; thread_limit /= 2) {
         size_t bytes = head + entry_limit * sizeof *entries + thread_limit * sizeof *threads +
                        (size_t)entry_limit * INDEX_WORDS * sizeof *indexes;
-        at = plumb_bare_map(bytes);
+        at = bytes <= budget ? plumb_bare_map(bytes) : NULL;
         if (at && plumb_bare_call(SYS_madvise, (long)at, (long)bytes, WIPE_ON_FORK, 0, 0, 0) == 0)
             break;
         if (at)

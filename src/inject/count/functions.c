@@ -6,7 +6,7 @@
 #include "inject/count/trampoline.h"
 
 /* Addresses; what is not touched costs no memory. Names of C++ are often longer than 1 KiB. */
-enum { TEXT_BYTES = 1 << 23 };
+enum { TEXT_MOST = 1 << 23, TEXT_LEAST = 1 << 16 };
 
 PLUMB_BARE_HIDDEN struct plumb_calls_function plumb_functions[PLUMB_CALLS_FUNCTIONS];
 PLUMB_BARE_HIDDEN uint32_t plumb_function_count;
@@ -14,13 +14,16 @@ PLUMB_BARE_HIDDEN const char *plumb_notes[PLUMB_NOTES];
 PLUMB_BARE_HIDDEN uint32_t plumb_note_count;
 
 static const struct link_map *object_of[PLUMB_CALLS_FUNCTIONS]; /* NULL: unloaded. Atomic */
-static char *text;
+static char *text;                                              /* [text_bytes] */
+static uint64_t text_bytes;
 static uint64_t text_used; /* atomic */
 static uint32_t told_full, told_no_text;
 
 bool plumb_functions_init(void)
 {
-    text = plumb_bare_map(TEXT_BYTES);
+    uint64_t part = plumb_bare_budget() / 8;
+    text_bytes = part < TEXT_LEAST ? TEXT_LEAST : part > TEXT_MOST ? TEXT_MOST : part;
+    text = plumb_bare_map(text_bytes);
     return text != NULL;
 }
 
@@ -29,7 +32,7 @@ static char *take(size_t bytes)
 {
     uint64_t at = PLUMB_LOAD(text_used);
     do {
-        if (bytes > TEXT_BYTES - at)
+        if (bytes > text_bytes - at)
             return NULL;
     } while (!__atomic_compare_exchange_n(&text_used, &at, at + bytes, true, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
@@ -133,7 +136,7 @@ static void note_left_out(const struct plumb_object *of, const char *name)
         plumb_note_uncounted(
             library_of(of), full ? name : "a function",
             full ? "more than 2048 functions match (this is the first that is left out)"
-                 : "the names of the functions take more than 8 MiB");
+                 : "there is no more memory for the names of functions");
 }
 
 uintptr_t plumb_function_bind(const struct plumb_object *of, const char *name, uintptr_t target)
