@@ -112,7 +112,8 @@ static inline plumb_count_scope plumb_count_in_phase(plumb_count_scope scope, co
  * 64 different ones of the process. Allocations of other running threads are included when their
  * node ends, and after 256 events or 64 KiB. In a signal handler that interrupted plumb, counts of
  * a span are unknown. Cost: of a span 15 ns; of the run and a node 2 ns a row of `plumb report
- * counts`; of calls of functions 0.1 ms more, in which they are passed on. */
+ * counts`; of calls of functions 0.1 ms more, in which they are passed on. These are unknown where
+ * they are not counted, with PLUMB_HELPER=off, and in a handler that interrupted plumb. */
 static inline int64_t plumb_count_get_named(plumb_count_scope scope, uint32_t kind,
                                             const char *name)
 {

@@ -281,6 +281,8 @@ static void what_cannot_be_counted_is_unknown(void **state)
     assert_int_equal(plumb_count_get(plumb_count_of_run(), 0), PLUMB_COUNT_UNKNOWN);
     assert_int_equal(plumb_count_get(plumb_count_of_run(), PLUMB_COUNT_KINDS), PLUMB_COUNT_UNKNOWN);
     assert_int_equal(plumb_counted_get(&since, PLUMB_COUNT_PEAK_BYTES, NULL), PLUMB_COUNT_UNKNOWN);
+    /* Nothing counts calls in this process: 0 would be a result. */
+    assert_int_equal(plumb_count_get(plumb_count_of_run(), PLUMB_COUNT_CALLS), PLUMB_COUNT_UNKNOWN);
     assert_int_equal(plumb_stop(NULL), PLUMB_OK);
     assert_int_equal(plumb_counted_get(&since, PLUMB_COUNT_DISPATCHES, NULL), PLUMB_COUNT_UNKNOWN);
     assert_int_equal(plumb_count_get(plumb_count_of_run(), PLUMB_COUNT_DISPATCHES),

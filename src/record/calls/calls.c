@@ -99,6 +99,11 @@ static uint32_t function_count(void)
     return n < PLUMB_CALLS_FUNCTIONS ? n : PLUMB_CALLS_FUNCTIONS;
 }
 
+bool plumb_calls_are_counted(void)
+{
+    return calls.area != NULL;
+}
+
 bool plumb_calls_wait(void)
 {
     if (!calls.area || entry_count() > 0)

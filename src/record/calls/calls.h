@@ -13,6 +13,8 @@
 /* Looks for the counts of the process, if the settings ask for some. As the library is loaded, with
  * the function table complete. */
 void plumb_calls_find(const struct plumb_api *api);
+/* Returns whether this process counts calls. Any thread. */
+bool plumb_calls_are_counted(void);
 /* Returns whether there are counts for a run that no trace point has opened; in the process that
  * was asked to record, also whether there are functions without calls, or notes. */
 bool plumb_calls_wait(void);

@@ -175,12 +175,14 @@ void plumb_periodic_pass_on(void)
     errno = saved;
 }
 
-void plumb_periodic_pass_on_now(void)
+bool plumb_periodic_pass_on_now(void)
 {
     int saved = errno;
-    if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(periodic.running))
-        plumb_helper_do(PLUMB_JOB_PASS_ON, SIGNAL_WAIT_MS * (uint64_t)MS);
+    bool done = plumb_calls_are_counted() && plumb_rt.pid == (uint32_t)getpid() &&
+                PLUMB_LOAD(periodic.running) &&
+                plumb_helper_do(PLUMB_JOB_PASS_ON, SIGNAL_WAIT_MS * (uint64_t)MS);
     errno = saved;
+    return done;
 }
 
 /* The run stays open: exec() may fail. If it does not, the mapping has all of the run. */

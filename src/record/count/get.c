@@ -395,8 +395,8 @@ int64_t plumb_count_get_impl(const plumb_count_scope *scope, uint32_t kind, cons
     if (!kind || kind >= PLUMB_COUNT_KINDS || !is_scope(scope))
         return PLUMB_COUNT_UNKNOWN;
     /* Before this thread is inside, where the helper might wait for it. */
-    if (kind == PLUMB_COUNT_CALLS && !is_interrupting(plumb_tls))
-        plumb_periodic_pass_on_now();
+    if (kind == PLUMB_COUNT_CALLS && (is_interrupting(plumb_tls) || !plumb_periodic_pass_on_now()))
+        return PLUMB_COUNT_UNKNOWN;
     if (!enter(&r))
         return PLUMB_COUNT_UNKNOWN;
     if (is_of_allocator(kind) && !r.interrupts)

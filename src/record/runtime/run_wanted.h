@@ -16,8 +16,9 @@ void plumb_periodic_open_later(uint32_t ms);
 /* Has the calls that were counted passed on, to a run that opens for them if need be. Any thread,
  * any signal handler, before the process becomes another program. */
 void plumb_periodic_pass_on(void);
-/* The same while a run is open, for a thread that asks for the counts. */
-void plumb_periodic_pass_on_now(void);
+/* The same while a run is open, for a thread that asks for the counts. Returns false if that is not
+ * possible, or calls are not counted. */
+bool plumb_periodic_pass_on_now(void);
 
 /* For a front end, on the helper: the first opens a run with the settings that the program took
  * last, changed by `settings` [n] "name=value", for this run alone and without an end block, and
