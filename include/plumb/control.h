@@ -165,7 +165,7 @@ PLUMB_API int plumb_control_reset(plumb_control *c, const char *pipeline, plumb_
 typedef struct plumb_control_trace {
     size_t size;         /* sizeof(plumb_control_trace) */
     uint64_t for_ns;     /* ends after this time; 0: no limit */
-    uint64_t steps;      /* ends after this many steps; 0: no limit */
+    uint64_t steps;      /* ends after this many steps of a thread; 0: no limit */
     uint64_t max_bytes;  /* of the file; 0: PLUMB_TRACE_MAX */
     const char *path;    /* of the file; NULL: trace-<n>.pftrace in the run directory; "": none */
     const char *regions; /* names separated by commas; NULL: as the run has them */

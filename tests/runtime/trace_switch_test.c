@@ -393,6 +393,57 @@ static void a_step_of_several_threads_counts_once(void **state)
     record_stop();
 }
 
+/* A server's requests have their steps from 0 on, each. */
+static void steps_that_begin_again_at_0_are_counted(void **state)
+{
+    struct plumb_trace_window w = {.steps = 7};
+    uint64_t begun = 0;
+    char path[1200];
+    (void)state;
+    record_start_with(options_in("again"));
+    for (int kind = 0; kind < 3; kind++) {
+        int n = kind == 2 ? 1 : 3;
+        begun = 0;
+        /* In the middle of a request, the second time. */
+        for (PLUMB_STEPS (before, kind == 1 ? 3 : 0)) {
+            if (before == 2)
+                switch_on(&w, path);
+        }
+        if (kind != 1)
+            switch_on(&w, path);
+        while (!plumb_trace_steps_over() && plumb_trace_window_is_on() && begun < 100)
+            for (PLUMB_STEPS (step, n))
+                begun += !plumb_trace_steps_over() && plumb_trace_window_is_on();
+        assert_int_equal(begun, 7);
+        await_end_of_window();
+    }
+    record_stop();
+}
+
+/* The step that ends the window is the last counted one itself, not what is inside of it. */
+static void a_step_inside_of_the_last_one_does_not_end_it(void **state)
+{
+    struct plumb_trace_window w = {.steps = 2};
+    char path[1200];
+    (void)state;
+    record_start_with(options_in("inside"));
+    switch_on(&w, path);
+    {
+        PLUMB_STEP(40);
+    }
+    {
+        PLUMB_STEP(41);
+        for (PLUMB_STEPS (inner, 3))
+            assert_true(plumb_trace_window_is_on());
+        {
+            PLUMB_STEP(99);
+        }
+        assert_false(plumb_trace_steps_over());
+    }
+    await_end_of_window();
+    record_stop();
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     struct plumb_trace_window w = {.path = "relative.pftrace"};
@@ -510,6 +561,8 @@ int main(void)
         cmocka_unit_test_teardown(a_window_may_be_kept_to_regions_and_nodes, record_close),
         cmocka_unit_test_teardown(a_window_ends_after_its_time_or_its_steps, record_close),
         cmocka_unit_test_teardown(a_step_of_several_threads_counts_once, record_close),
+        cmocka_unit_test_teardown(steps_that_begin_again_at_0_are_counted, record_close),
+        cmocka_unit_test_teardown(a_step_inside_of_the_last_one_does_not_end_it, record_close),
         cmocka_unit_test_teardown(what_cannot_be_is_refused, record_close),
         cmocka_unit_test_teardown(the_end_of_a_run_ends_its_window, record_close),
         cmocka_unit_test_teardown(a_ring_is_kept_at_once, record_close),

@@ -38,7 +38,7 @@ struct plumb_runtime {
     uint32_t recording; /* a run is open */
     int32_t rank;       /* of the run; negative: unknown */
     uint32_t debug;
-    uint32_t step_watch;  /* a window counts steps (record/trace/switch.h); atomic */
+    uint32_t step_watch;  /* not 0: a window counts steps (record/trace/switch.h); atomic */
     uint32_t debug_asked; /* 1 + the value of `debug` that a handler without the lock asks for */
     uint32_t pid;
     enum plumb_clock_source clock;

@@ -107,6 +107,15 @@ struct plumb_unhook {
     uint32_t node;
 };
 
+/* The steps that the thread has begun in a window that counts them (record/trace/steps.c). A record
+ * that another thread takes over goes on with it. */
+struct plumb_step_count {
+    uint32_t watch; /* which window; another one begins with nothing */
+    uint32_t last;  /* the scope of the last step, from 1 on; 0: it has not begun */
+    int64_t step;   /* that began last; -1: none */
+    uint64_t begun;
+};
+
 /* A name that the thread has used, and its offset in the mapping of a run. */
 struct plumb_known_name {
     uint64_t hash, off;
@@ -151,6 +160,7 @@ struct plumb_thread {
     uint32_t path_depth, path_group; /* adopted path, and the group that it was adopted with */
     uint32_t path[PLUMB_PATH_MAX];
     struct plumb_known_name names[PLUMB_KNOWN_NAMES]; /* text.c: by their hash */
+    struct plumb_step_count steps;
     uint32_t scopes, scope_serial;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
     /* the ledger: under its lock, or of this thread alone */

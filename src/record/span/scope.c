@@ -180,10 +180,11 @@ plumb_scope plumb_phase_begin_impl(const char *name)
     return scope;
 }
 
-static void set_step(struct plumb_in in, int64_t step)
+/* `depth`: of the scope, from 1 on. `loop`: the scope goes from step to step. */
+static void set_step(struct plumb_in in, int64_t step, uint32_t depth, bool loop)
 {
     if (in.run)
-        plumb_trace_step(in.th->step, step);
+        plumb_trace_step(in.th, step, depth, loop);
     in.th->step = step;
     plumb_activations_step(step);
     if (in.run)
@@ -197,9 +198,8 @@ plumb_scope plumb_step_begin_impl(int64_t step)
     if (!arrive(&in))
         return scope;
     scope = push(in);
-    if (scope.id && step >= 0) {
-        set_step(in, step);
-    }
+    if (scope.id && step >= 0)
+        set_step(in, step, in.th->scopes, false);
     depart(in);
     return scope;
 }
@@ -207,12 +207,12 @@ plumb_scope plumb_step_begin_impl(int64_t step)
 void plumb_step_set_impl(plumb_scope scope, int64_t step)
 {
     struct plumb_in in;
+    struct plumb_scope_entry *e;
     if (!arrive(&in))
         return;
     /* A scope that an outer exit has already ended restores nothing. */
-    if (entry_of(in.th, scope)) {
-        set_step(in, step);
-    }
+    if ((e = entry_of(in.th, scope)))
+        set_step(in, step, (uint32_t)(e - in.th->scope) + 1, true);
     depart(in);
 }
 
@@ -253,7 +253,6 @@ void plumb_scope_end_impl(plumb_scope scope)
     struct plumb_thread *th;
     struct plumb_scope_entry *e;
     bool group, step, path;
-    int64_t step_before;
     uint32_t before;
     if (!scope.id || !arrive(&in))
         return;
@@ -261,7 +260,6 @@ void plumb_scope_end_impl(plumb_scope scope)
     e = entry_of(th, scope);
     if (e) {
         before = th->group;
-        step_before = th->step;
         group = e->group != before;
         step = e->step != th->step;
         path = e->path_depth != th->path_depth || e->path_group != th->path_group ||
@@ -280,8 +278,8 @@ void plumb_scope_end_impl(plumb_scope scope)
             record_group(in, th->group);
         if (step && in.run)
             record_step(in);
-        if (step && in.run)
-            plumb_trace_step(step_before, th->step);
+        if (in.run)
+            plumb_trace_scope_ended(th);
         if (path && in.run)
             record_path(in);
         regate(th, before);

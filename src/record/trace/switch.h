@@ -33,6 +33,7 @@
 
 struct plumb_anchor;
 struct plumb_run;
+struct plumb_thread;
 
 enum { PLUMB_WINDOW_TEXT = 4096 /* bytes of each text, NUL included */ };
 struct plumb_trace_window {
@@ -42,7 +43,7 @@ struct plumb_trace_window {
     const char *regions; /* names of regions separated by commas, "*": all; NULL: as set below */
     const char *nodes;   /* as PLUMB_TRACE_NODES, but the trace is kept to them; NULL likewise */
     uint64_t for_ns;     /* ends after so long; 0: no limit */
-    uint64_t steps;      /* ends with the end of so many steps that began in it; 0: no limit */
+    uint64_t steps;      /* ends with so many steps that began in it (steps.c); 0: no limit */
     uint64_t max_bytes;  /* of the file; 0: PLUMB_TRACE_MAX */
 };
 
@@ -85,16 +86,26 @@ void plumb_trace_switch_forget(void); /* in the child of a fork */
 
 /* ---- Steps, steps.c -------------------------------------------------------------------------- */
 
-/* Counts `wanted` steps that begin from now on and are higher than `highest`; 0: none any more. */
+/* Counts `wanted` steps that begin from now on; 0: none any more. `highest`: the highest number of
+ * those that have begun already; -1: none. On the helper. */
 void plumb_trace_steps_watch(uint64_t wanted, int64_t highest);
 /* Returns whether they are over. */
 bool plumb_trace_steps_over(void);
-/* A thread goes from step `from` to step `to`; -1: none. Costs a load while no window counts. */
-void plumb_trace_step_counted(int64_t from, int64_t to);
-static inline void plumb_trace_step(int64_t from, int64_t to)
+/* The calling thread begins a step in scope number `depth`, from 1 on. `loop`: also if it has the
+ * number of the one before. Costs a load while no window counts. */
+void plumb_trace_step_counted(struct plumb_thread *th, int64_t step, uint32_t depth, bool loop);
+static inline void plumb_trace_step(struct plumb_thread *th, int64_t step, uint32_t depth,
+                                    bool loop)
 {
     if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.step_watch)))
-        plumb_trace_step_counted(from, to);
+        plumb_trace_step_counted(th, step, depth, loop);
+}
+/* The calling thread has ended scopes: `th->scopes` are left. */
+void plumb_trace_scope_counted(struct plumb_thread *th);
+static inline void plumb_trace_scope_ended(struct plumb_thread *th)
+{
+    if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.step_watch)))
+        plumb_trace_scope_counted(th);
 }
 
 #endif
