@@ -63,8 +63,8 @@ typedef struct plumb_process {
 typedef struct plumb_process_list plumb_process_list;
 /* Lists the processes of this user that take part, by pid, and asks each for its state. Removes the
  * sockets of processes that have ended. A process that does not answer within 0.2 s is listed with
- * `answers` 0. Errors: PLUMB_ERR_STATE: the folder of the sockets belongs to another user, or
- * others may write to it. No folder is an empty list. */
+ * `answers` 0. Errors: PLUMB_ERR_STATE: others may write to the folder of the sockets, or it belongs
+ * to another user and no process was found elsewhere. No folder is an empty list. */
 PLUMB_API int plumb_process_list_open(plumb_process_list **out, plumb_error *err);
 /* Frees the list. */
 PLUMB_API void plumb_process_list_close(plumb_process_list *list);

@@ -587,6 +587,40 @@ static void a_folder_that_is_not_safe_is_not_used(void **state)
     assert_int_equal(chmod(folder, 0700), 0);
 }
 
+/* Anyone can make a folder in /tmp that has the name of another user's. Root alone can be two users.
+ */
+static void a_folder_of_another_user_hides_no_process(void **state)
+{
+    char folder[1400], elsewhere[1400];
+    plumb_process_list *list;
+    struct child c;
+    bool found = false;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    snprintf(folder, sizeof folder, "%s", in_place("runtime/plumb"));
+    snprintf(elsewhere, sizeof elsewhere, "%s", in_place("elsewhere-2"));
+    assert_int_equal(rename(folder, elsewhere), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(chown(folder, 65534, 65534), 0);
+    c = child_start("works", NULL, on);
+    child_await_ready(&c);
+    /* Until its socket is there, nothing may be found at all. */
+    for (int ms = 0; ms < CONTROL_WAIT_MS && !found; ms++) {
+        nap_ms(1);
+        if (plumb_process_list_open(&list, NULL) < 0)
+            continue;
+        for (size_t i = 0; i < plumb_process_list_count(list); i++)
+            found |= plumb_process_list_get(list, i)->pid == (uint32_t)c.pid;
+        plumb_process_list_close(list);
+    }
+    assert_true(found);
+    child_go(&c);
+    assert_exited(&c, child_end(&c), 3);
+    rmdir(folder);
+    assert_int_equal(rename(elsewhere, folder), 0);
+}
+
 /* As another user, with a folder and a socket that let it through. Returns the exit status: 0: it
  * got no byte. */
 static int ask_as_nobody(const char *path)
@@ -685,6 +719,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_host_that_is_killed_during_a_command_is_an_error),
         cmocka_unit_test(a_socket_that_was_exchanged_is_refused),
         cmocka_unit_test(a_folder_that_is_not_safe_is_not_used),
+        cmocka_unit_test(a_folder_of_another_user_hides_no_process),
         cmocka_unit_test(another_user_is_refused),
         cmocka_unit_test(rounds_of_runs_leave_the_host_as_it_was),
     };

@@ -86,24 +86,42 @@ static void drop_repeated(struct list *l)
     l->count = kept;
 }
 
-int plumb_found_list(struct plumb_found **out, size_t *count, plumb_error *err)
+/* Anyone may make the folder of a user in /tmp. None of that user's processes has a socket there,
+ * so that it must not keep the front end from those that are elsewhere. */
+static bool is_of_another_user(const char *path)
 {
-    struct list l = {NULL, 0, 0};
+    struct stat st;
+    return lstat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
+static int look_into_all(struct list *l, plumb_error *err)
+{
     const char *runtime_dir = getenv("XDG_RUNTIME_DIR");
     char path[PLUMB_CONTROL_PATH];
+    plumb_error why = {0, ""}, foreign = {0, ""};
     int rc = PLUMB_OK;
     for (size_t i = 0;
          rc == PLUMB_OK && plumb_control_folder_path(path, sizeof path, i, runtime_dir, true);
          i++) {
-        plumb_error why = {0, ""};
         int folder = plumb_control_folder_open(path, false, &why);
         if (folder >= 0) {
-            rc = look_into(&l, path, folder, err);
+            rc = look_into(l, path, folder, err);
             close(folder);
+        } else if (folder == PLUMB_ERR_STATE && is_of_another_user(path)) {
+            foreign = why;
         } else if (folder == PLUMB_ERR_STATE) {
             rc = plumb_fail(err, folder, "%s", why.message);
         }
     }
+    if (rc == PLUMB_OK && !l->count && foreign.code)
+        rc = plumb_fail(err, foreign.code, "%s", foreign.message);
+    return rc;
+}
+
+int plumb_found_list(struct plumb_found **out, size_t *count, plumb_error *err)
+{
+    struct list l = {NULL, 0, 0};
+    int rc = look_into_all(&l, err);
     if (rc < 0) {
         free(l.items);
         return rc;

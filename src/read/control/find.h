@@ -16,8 +16,8 @@ struct plumb_found {
 };
 
 /* Finds the sockets of living processes, by pid, and removes those of processes that are gone. Free
- * `*out` with free(). Errors: PLUMB_ERR_STATE: a folder of this user's name is not safe;
- * PLUMB_ERR_MEMORY. */
+ * `*out` with free(). Errors: PLUMB_ERR_STATE: a folder of this user is not safe, or there is none
+ * but a folder of another user; PLUMB_ERR_MEMORY. */
 int plumb_found_list(struct plumb_found **out, size_t *count, plumb_error *err);
 /* Finds the one that `who` means: a pid, the name of a program, the path of a socket. Errors:
  * PLUMB_ERR_NOT_FOUND, and PLUMB_ERR_STATE: several. */
