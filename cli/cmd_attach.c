@@ -11,18 +11,16 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <plumb/control.h>
 #include <plumb/read/live.h>
 
+#include "attach_lock.h"
 #include "cli.h"
 
 enum { FOR, STEPS, TRACE, REGIONS, NODES, OUTPUT };
@@ -47,7 +45,7 @@ struct attach {
     plumb_control *control;
     uint32_t pid;
     char run_dir[PATH_MAX]; /* of the run that was open; "": none */
-    int lock;               /* -1: not held */
+    struct plumb_attach_lock lock;
     /* what was switched on */
     bool run, window, keeps;
     char window_path[PATH_MAX + 16];
@@ -161,27 +159,6 @@ static int clear_place(const struct attach *a)
 
 /* ---- The process ----------------------------------------------------------------------------- */
 
-/* One attach at a time: its name is free again when this process ends, in whatever way. */
-static int lock(struct attach *a, const plumb_process *p)
-{
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "plumb-attach-%ju-%u.%" PRIu64,
-                     (uintmax_t)geteuid(), p->pid, p->start_time);
-    a->lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (a->lock >= 0 &&
-        bind(a->lock, (struct sockaddr *)&at,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
-        return PLUMB_EXIT_OK;
-    if (errno == EADDRINUSE)
-        plumb_cli_say(&plumb_cmd_attach,
-                      "process %u has another 'plumb attach' at work: wait for "
-                      "its end",
-                      p->pid);
-    else
-        plumb_cli_say(&plumb_cmd_attach, "no lock on process %u: %s", p->pid, strerror(errno));
-    return PLUMB_EXIT_TROUBLE;
-}
-
 static int find(struct attach *a)
 {
     const plumb_process *p;
@@ -190,7 +167,7 @@ static int find(struct attach *a)
         plumb_control_status(&p, a->control, &err) < 0)
         return say(&err);
     plumb_control_while_connected(a->control, 1);
-    if (lock(a, p) != PLUMB_EXIT_OK)
+    if (plumb_attach_lock(&a->lock, p->pid, p->socket) != PLUMB_EXIT_OK)
         return PLUMB_EXIT_TROUBLE;
     /* Another attach may have ended its run between the two. */
     if (plumb_control_status(&p, a->control, &err) < 0)
@@ -487,7 +464,7 @@ static int run(int argc, char **argv)
     static struct attach a;
     struct plumb_cli_args args;
     int option, status;
-    a.lock = -1;
+    a.lock.fd = -1;
     plumb_cli_args_init(&args, &plumb_cmd_attach, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0)
         if (!take(&a, option, args.value))
@@ -510,8 +487,7 @@ static int run(int argc, char **argv)
     plumb_reading_free(a.before);
     plumb_watch_close(a.watch);
     plumb_control_disconnect(a.control);
-    if (a.lock >= 0)
-        close(a.lock);
+    plumb_attach_unlock(&a.lock);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* place.h: where a controlled process is found: a socket named <pid>.<start time> in a folder of
  * its user. The socket is the one file that the process leaves; its name says whose it is, and
- * everything else is asked.
+ * everything else is asked. While plumb attach is at work, its lock <name>.attach is next to it.
  *
  * Nothing here trusts the file system: the folder must belong to this user, with no rights for
  * others, and is opened without following a link; a socket is reached through the descriptor of the

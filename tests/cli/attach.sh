@@ -232,11 +232,19 @@ wait_for listed "$idle"
 "$PLUMB_BIN" attach "$idle" --trace -o orphan >orphan.out 2>orphan.err &
 long=$!
 wait_for records "$idle" yes
+expect 'a second one' 2 attach "$idle" --for 50ms -o second
+has err.txt "process $idle has another 'plumb attach' at work"
+[ ! -e second ] || fail 'a second one has made its folder'
 kill -KILL $long
 wait $long
 wait_for records "$idle" no
 [ "$(count orphan part)" -gt 0 ] && [ ! -e orphan/live.plumb ] || fail "files: $(ls orphan)"
 expect 'after one that was killed' 0 attach "$idle" --for 100ms --trace -o heir
+[ "$(ls runtime/plumb | wc -l)" = 1 ] || fail "locks: $(ls runtime/plumb)"
+# The lock of a process that is gone, and that of one that is there.
+touch "runtime/plumb/999999.1.attach" "runtime/plumb/$(ls runtime/plumb).attach"
+expect 'processes' 0 "$PLUMB_BIN" ps
+[ "$(ls runtime/plumb | grep -c attach)" = 1 ] && [ ! -e runtime/plumb/999999.1.attach ] || fail "locks: $(ls runtime/plumb)"
 touch end
 wait "$idle"
 rm end

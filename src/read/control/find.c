@@ -44,6 +44,21 @@ static void remove_if_stale(int folder, const char *name)
         unlinkat(folder, name, 0);
 }
 
+/* The lock of plumb attach (cli/attach_lock.c), once the socket is gone. */
+static void remove_lock_if_stale(int folder, const char *name)
+{
+    char socket[PLUMB_CONTROL_NAME];
+    const char *dot = strrchr(name, '.');
+    uint32_t pid;
+    uint64_t start_time;
+    if (!dot || strcmp(dot, ".attach") != 0)
+        return;
+    snprintf(socket, sizeof socket, "%.*s", (int)(dot - name), name);
+    if (plumb_control_parse(socket, &pid, &start_time) && plumb_process_start(pid) != start_time &&
+        faccessat(folder, socket, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+        unlinkat(folder, name, 0);
+}
+
 static int look_into(struct list *l, const char *path, int folder, plumb_error *err)
 {
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = PLUMB_OK;
@@ -56,8 +71,10 @@ static int look_into(struct list *l, const char *path, int folder, plumb_error *
         return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
     }
     while (rc == PLUMB_OK && (entry = readdir(dir))) {
-        if (!plumb_control_parse(entry->d_name, &found.pid, &found.start_time))
+        if (!plumb_control_parse(entry->d_name, &found.pid, &found.start_time)) {
+            remove_lock_if_stale(folder, entry->d_name);
             continue;
+        }
         if (plumb_process_start(found.pid) != found.start_time) {
             remove_if_stale(folder, entry->d_name);
             continue;
