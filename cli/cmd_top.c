@@ -9,7 +9,6 @@
 
 #include "cli.h"
 #include "top.h"
-#include <plumb/control.h>
 
 enum { ONCE, COUNT, INTERVAL, SORT, REVERSE, FILTER, TREE, TOTAL, FORMAT };
 enum { OPEN_LINES = 40 };
@@ -110,66 +109,7 @@ static int print_tables(struct plumb_top_watch *w, const struct request *q, plum
     return rc;
 }
 
-/* ---- Which run ------------------------------------------------------------------------------- */
-
-static void line_of(char *out, size_t room, const plumb_process *p)
-{
-    const char *slash = strrchr(p->program, '/');
-    char program[128], pipeline[64], rank[24] = "";
-    plumb_top_fit(program, sizeof program, slash ? slash + 1 : p->program, 30, PLUMB_TOP_PAD);
-    plumb_top_fit(pipeline, sizeof pipeline, p->pipeline ? p->pipeline : "", 20, 0);
-    if (p->rank >= 0)
-        snprintf(rank, sizeof rank, "rank %d  ", p->rank);
-    snprintf(out, room, "%8" PRIu32 "  %s  %s%s", p->pid, program, rank, pipeline);
-}
-
-/* Lets the user choose, or says which there are. Returns the number of the process; -1: none. */
-static int choose(const plumb_process *const *found, size_t n, bool screen)
-{
-    char(*text)[256] = calloc(n, sizeof *text);
-    const char **lines = calloc(n, sizeof *lines);
-    int chosen = -1;
-    for (size_t i = 0; text && lines && i < n; i++) {
-        line_of(text[i], sizeof text[i], found[i]);
-        lines[i] = text[i];
-    }
-    if (text && lines && screen)
-        chosen = plumb_top_choose("     PID  Program", lines, n);
-    else if (text && lines) {
-        plumb_cli_say(&plumb_cmd_top, "several processes record: name one");
-        for (size_t i = 0; i < n; i++)
-            plumb_cli_say(&plumb_cmd_top, "%s", lines[i]);
-    }
-    free(text);
-    free((void *)lines);
-    return chosen;
-}
-
-/* Writes the id of the process to watch to `out`, "" for the newest run. Returns false if the user
- * has chosen none. */
-static bool find_process(char out[16], bool screen)
-{
-    plumb_process_list *list = NULL;
-    const plumb_process **found;
-    size_t n = 0;
-    int chosen = 0;
-    out[0] = '\0';
-    if (plumb_process_list_open(&list, NULL) < 0)
-        return true;
-    found = calloc(plumb_process_list_count(list) + 1, sizeof *found);
-    for (size_t i = 0; found && i < plumb_process_list_count(list); i++) {
-        const plumb_process *p = plumb_process_list_get(list, i);
-        if (p->answers && p->recording == 1)
-            found[n++] = p;
-    }
-    if (n > 1)
-        chosen = choose(found, n, screen);
-    if (n && chosen >= 0)
-        snprintf(out, 16, "%" PRIu32, found[chosen]->pid);
-    free((void *)found);
-    plumb_process_list_close(list);
-    return chosen >= 0;
-}
+/* ---- A run ----------------------------------------------------------------------------------- */
 
 static void say_end(const struct plumb_top_watch *w)
 {
@@ -188,18 +128,9 @@ static int watch(const char *what, const struct request *q)
     struct request own = *q;
     struct plumb_top_watch w;
     plumb_error err = {0, ""};
-    char pid[16];
-    int rc;
-    if (!what) {
-        if (!find_process(pid, screen))
-            return screen ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
-        what = pid[0] ? pid : NULL;
-    }
-    if ((rc = plumb_top_open(&w, what, &err)) < 0) {
-        plumb_top_leave();
-        plumb_cli_say(&plumb_cmd_top, "%s", err.message);
-        return PLUMB_EXIT_TROUBLE;
-    }
+    int rc = plumb_top_find(&w, what, screen);
+    if (rc)
+        return rc < 0 ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
     if (!isatty(STDOUT_FILENO) && !own.count)
         own.count = 1;
     rc = screen && !w.over ? plumb_top_screen(&w, &own.view, own.interval_ns, &err)
@@ -323,9 +254,9 @@ const struct plumb_cli_command plumb_cmd_top = {
         "on a device, memory, and how long spans have been open. It reads the live\n"
         "mapping of the run: the process is neither stopped nor delayed.\n"
         "\n"
-        "PID is a process, RUN a run directory or the name of a run or pipeline. Without\n"
-        "either: the process that was started with PLUMB_CONTROL=1, with a choice where\n"
-        "there are several, else the newest run that is being recorded.\n"
+        "PID is a process, RUN a run directory, or the name of a run, a pipeline or a\n"
+        "program. Without either: the process that was started with PLUMB_CONTROL=1, with\n"
+        "a choice where there are several, else the newest run that is being recorded.\n"
         "\n"
         "Keys: q quit, s and S sort, r reverse, f filter, t call tree, o open spans, c\n"
         "figures since the start, p pause, + and - interval, h help; arrows, PgUp, PgDn,\n"

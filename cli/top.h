@@ -1,5 +1,6 @@
-/* top.h: the parts of plumb top. cmd_top.c reads the command line, top_watch.c makes readings,
- * top_table.c rows from them, top_text.c text that a terminal can show, top_screen.c the screen. */
+/* top.h: the parts of plumb top. cmd_top.c reads the command line, top_process.c finds the process,
+ * top_watch.c makes readings, top_table.c rows from them, top_text.c text that a terminal can show,
+ * top_screen.c the screen. */
 #ifndef PLUMB_CLI_TOP_H
 #define PLUMB_CLI_TOP_H
 
@@ -54,6 +55,14 @@ int plumb_top_read(struct plumb_top_watch *w, plumb_error *err);
 /* Returns the reading whose rows are shown. */
 const plumb_reading *plumb_top_shown(const struct plumb_top_watch *w,
                                      const struct plumb_top_view *view);
+
+/* ---- top_process.c
+ * ----------------------------------------------------------------------------- */
+
+/* Opens the process or the run that `what` means; NULL: the one that records, the choice of the
+ * user where there are several and `screen`, or else the newest run. Returns 0; 1: there is none,
+ * and it has been said why; -1: the user has chosen none. */
+int plumb_top_find(struct plumb_top_watch *w, const char *what, bool screen);
 
 /* ---- top_table.c
  * ------------------------------------------------------------------------------- */

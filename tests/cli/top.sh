@@ -98,6 +98,48 @@ expect 'no such process' 2 top --once 4194303
 has err.txt 'process 4194303 does not exist'
 expect 'a process that records nothing' 2 top --once $$
 has err.txt "process $$ records nothing now"
+# One that takes part: by the name of its program, and what to do where it records nothing.
+mkdir -m 700 runtime
+cat >part.c <<'END'
+#include <plumb/plumb.h>
+#include <poll.h>
+int main(void)
+{
+    struct pollfd in = {0, POLLIN, 0};
+    for (int over = 0; !over;) {
+        PLUMB_SPAN("part");
+        over = poll(&in, 1, 2) > 0;
+    }
+    return 0;
+}
+END
+build_linked part.c "takes-part-$$"
+(
+    export XDG_RUNTIME_DIR="$PWD/runtime" PLUMB_CONTROL=1
+    mkfifo fifo2
+    "./takes-part-$$" <fifo2 >/dev/null 2>part.err &
+    part=$!
+    exec 8>fifo2
+    wait_for sh -c '"$0" ps --format json | grep -q "\"pid\": '$part',"' "$PLUMB_BIN"
+    for who in $part "takes-part-$$"; do
+        expect 'one that could record' 2 top --once "$who"
+        has err.txt "process $part records nothing now: 'plumb attach $part -o DIR' records it"
+    done
+    if [ "$("$PLUMB_BIN" ps | wc -l)" = 2 ]; then
+        expect 'the only one' 2 env PLUMB_DIR="$PWD/none" "$PLUMB_BIN" top --once
+        has err.txt "process $part records nothing now: 'plumb attach $part -o DIR' records it"
+    fi
+    "$PLUMB_BIN" attach $part -o attached >attached.out 2>&1 &
+    attach=$!
+    wait_for "$PLUMB_BIN" top --once --interval 0.1 $part
+    expect 'a program by its name' 0 top --once --interval 0.1 "takes-part-$$"
+    has out.txt "pid $part"
+    kill -INT $attach
+    wait $attach
+    exec 8>&-
+    wait $part
+    [ "$failures" = 0 ]
+) || fail 'a process that takes part'
 expect 'wrong key' 2 top --sort speed $pid
 has err.txt 'plumb top: --sort wants share, rate'
 expect 'wrong interval' 2 top --interval 0 $pid
