@@ -85,7 +85,8 @@ PLUMB_API int plumb_process_list_render(char **out, const plumb_process_list *li
 
 typedef struct plumb_control plumb_control;
 /* Opens a connection to a process.
- *   who         a pid; the name of a program, where one process has it; or the path of a socket
+ *   who         a pid; the name of a program, where one process has it: of its executable, of its
+ *               script, or the one that pgrep takes; or the path of a socket
  *   timeout_ms  how long a command may take, and this call; 0: 5 s, and 60 s for those that open or
  *               end a run or a trace
  *   errors      PLUMB_ERR_NOT_FOUND: the process does not exist, or does not take part (the text

@@ -1,6 +1,7 @@
 /* A running process is found, watched and steered from outside: what each command does, and what is
  * left when it is over. */
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -27,6 +28,15 @@ static int role_works(void)
         nap_ms(1);
     }
     return 3;
+}
+
+/* As a server that writes a title over its arguments, started by a link. */
+static int role_is_renamed(void)
+{
+    char name[16];
+    snprintf(name, sizeof name, "serves-%d", (int)getpid());
+    prctl(PR_SET_NAME, name);
+    return role_works();
 }
 
 static int role_opens_itself(void)
@@ -99,6 +109,21 @@ static void a_process_is_listed_while_it_lives_and_leaves_no_socket(void **state
     end_with(&c, 3);
     assert_string_equal(socket_of(c.pid), "");
     assert_string_equal(child_errors(&c), "");
+}
+
+static void a_process_is_found_by_the_name_that_it_gives_itself(void **state)
+{
+    struct child c = child_start("is_renamed", NULL, on);
+    plumb_control *control;
+    char name[16];
+    (void)state;
+    child_await_ready(&c);
+    plumb_control_disconnect(control_of(&c, c.pid));
+    snprintf(name, sizeof name, "serves-%d", (int)c.pid);
+    assert_ok(plumb_control_connect(&control, name, 0, &err));
+    assert_int_equal(status_of(control)->pid, c.pid);
+    plumb_control_disconnect(control);
+    end_with(&c, 3);
 }
 
 static void a_process_that_was_not_asked_to_is_not_found(void **state)
@@ -600,6 +625,7 @@ static void after_exec_the_new_program_takes_the_socket_over(void **state)
 }
 
 static const struct role roles[] = {{"works", role_works},
+                                    {"is_renamed", role_is_renamed},
                                     {"opens_itself", role_opens_itself},
                                     {"has_pipelines", role_has_pipelines},
                                     {"compares_rows", role_compares_rows},
@@ -611,6 +637,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_is_listed_while_it_lives_and_leaves_no_socket),
+        cmocka_unit_test(a_process_is_found_by_the_name_that_it_gives_itself),
         cmocka_unit_test(a_process_that_was_not_asked_to_is_not_found),
         cmocka_unit_test(a_killed_process_leaves_a_socket_that_the_next_look_removes),
         cmocka_unit_test(a_socket_on_which_a_process_listens_is_not_removed),

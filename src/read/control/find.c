@@ -168,25 +168,40 @@ static bool is_last_part(const char *path, const char *name)
     return strcmp(slash ? slash + 1 : path, name) == 0;
 }
 
-/* The name of the executable, or of one of the first two arguments: an interpreter's script. */
+/* Reads a file of /proc. Returns its bytes; a NUL follows. */
+static size_t read_proc(char *out, size_t size, uint32_t pid, const char *name)
+{
+    char path[64];
+    size_t n;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
+    f = fopen(path, "re");
+    n = f ? fread(out, 1, size - 1, f) : 0;
+    if (f)
+        fclose(f);
+    out[n] = '\0';
+    return n;
+}
+
+/* Of the executable, of one of the first two arguments (an interpreter's script), or the name that
+ * ps and pgrep show: servers write a title over their arguments, and a link to their program may be
+ * called otherwise. */
 static bool is_called(uint32_t pid, const char *name)
 {
-    char text[4096], path[64];
+    char text[4096];
     size_t n, at = 0;
-    FILE *f;
     plumb_found_program(text, sizeof text, pid);
     if (is_last_part(text, name))
         return true;
-    snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
-    f = fopen(path, "re");
-    n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-    if (f)
-        fclose(f);
-    text[n] = '\0';
+    n = read_proc(text, sizeof text, pid, "cmdline");
     for (int i = 0; i < 2 && at < n; i++, at += strlen(text + at) + 1)
         if (is_last_part(text + at, name))
             return true;
-    return false;
+    n = read_proc(text, sizeof text, pid, "comm");
+    if (n > 0 && text[n - 1] == '\n')
+        text[--n] = '\0';
+    /* The kernel keeps the first 15 bytes. */
+    return n > 0 && (n < 15 ? strcmp(text, name) : strncmp(text, name, n)) == 0;
 }
 
 static bool is_number(const char *who, uint32_t *pid)
@@ -249,10 +264,12 @@ static int several(const struct plumb_found *items, const size_t *match, size_t 
                    plumb_error *err)
 {
     char pids[256] = "";
-    size_t at = 0;
-    for (size_t i = 0; i < n && at < sizeof pids - 16; i++)
+    size_t at = 0, i;
+    for (i = 0; i < n && at < sizeof pids - 24; i++)
         at += (size_t)snprintf(pids + at, sizeof pids - at, "%s%u", i ? ", " : "",
                                items[match[i]].pid);
+    if (i < n)
+        snprintf(pids + at, sizeof pids - at, ", ...");
     return plumb_fail(err, PLUMB_ERR_STATE, "%zu processes are called '%.100s': name one of %s", n,
                       who, pids);
 }
