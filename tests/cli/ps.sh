@@ -165,6 +165,20 @@ END
     : >end
     wait "$daemon"
     [ $? = 7 ] || fail 'the exit status of the daemon'
+    # One that does so first of all, while plumb's thread begins to listen.
+    rm end
+    for _ in 1 2 3 4; do
+        PLUMB_CONTROL=1 ./daemon &
+        daemons="${daemons:-} $!"
+    done
+    for daemon in $daemons; do
+        wait_for listed_to_nobody "$daemon"
+    done
+    : >end
+    for daemon in $daemons; do
+        wait "$daemon"
+        [ $? = 7 ] || fail 'the exit status of the daemon'
+    done
 fi
 
 chmod 755 runtime/plumb

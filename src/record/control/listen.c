@@ -68,6 +68,7 @@ static struct {
     uid_t user;               /* when it began to listen */
     uint64_t changed_ns;      /* since when the process has had another; 0: it has not */
     uint32_t changed;         /* atomic: for long enough */
+    bool has_waited;
 } listener;
 
 static uint64_t now_ns(void)
@@ -360,7 +361,14 @@ static uint64_t prepare(struct pollfd *fds, uint64_t now)
 static void pass(void)
 {
     struct pollfd fds[2 + CONNECTIONS];
-    uint64_t now = now_ns(), until = prepare(fds, now), rings;
+    uint64_t now = now_ns(), until, rings;
+    /* A program takes another user first of all, if it does: perhaps when nothing waited yet, or
+     * right before the wait. */
+    watch_user(now);
+    until = prepare(fds, now);
+    if (!listener.has_waited)
+        until = earlier(until, now + USER_MS * UINT64_C(1000000));
+    listener.has_waited = true;
     wait_for(fds, 2 + CONNECTIONS, until == UINT64_MAX ? until : until > now ? until - now : 0);
     now = now_ns();
     watch_user(now);
