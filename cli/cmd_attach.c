@@ -186,24 +186,45 @@ static int find(struct attach *a)
     return PLUMB_EXIT_OK;
 }
 
+/* Returns whether the folder that the run is to lie in is the same in the process; true where that
+ * cannot be seen from here. */
+static bool sees_the_folder(const struct attach *a)
+{
+    char path[PATH_MAX + 32];
+    struct stat here, there;
+    char *dir;
+    snprintf(path, sizeof path, "/proc/%u/root", a->pid);
+    dir = path + strlen(path);
+    snprintf(dir, sizeof path - (size_t)(dir - path), "%s", a->dir);
+    while (stat(dir[0] ? dir : "/", &here) < 0 && dir[0])
+        *strrchr(dir, '/') = '\0'; /* what is above exists, or will be made */
+    if (stat(path, &there) < 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int say_other_folders(const struct attach *a)
+{
+    plumb_cli_say(
+        &plumb_cmd_attach,
+        "process %u sees other folders (chroot, a container): its '%s' is not the one here", a->pid,
+        a->dir);
+    return PLUMB_EXIT_TROUBLE;
+}
+
 static int start_run(struct attach *a)
 {
     char setting[PATH_MAX + 16];
     /* A child that is forked in the meantime would have a run that no front end ends. */
     const char *settings[] = {setting, "quiet=1", "fork=off", NULL};
     plumb_error err = {0, ""};
+    bool sees = sees_the_folder(a);
     snprintf(setting, sizeof setting, "run_dir=%s", a->dir);
-    if (plumb_control_start(a->control, settings, &err) < 0) {
+    if (!sees || plumb_control_start(a->control, settings, &err) < 0) {
         a->run = false;
-        return say(&err);
+        return sees ? say(&err) : say_other_folders(a);
     }
-    if (access(a->dir, F_OK) == 0)
-        return PLUMB_EXIT_OK;
-    plumb_cli_say(
-        &plumb_cmd_attach,
-        "process %u sees other folders (chroot, a container): its '%s' is not the one here", a->pid,
-        a->dir);
-    return PLUMB_EXIT_TROUBLE;
+    return access(a->dir, F_OK) == 0 ? PLUMB_EXIT_OK : say_other_folders(a);
 }
 
 /* Removes a run that was opened in vain, and has no folders: the next attempt wants the name. */

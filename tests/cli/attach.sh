@@ -338,6 +338,49 @@ else
     echo "not checked: a process of a container: $(cat unshare.err)" >&2
 fi
 
+# A process that has another root since it began: nothing is written there, nor here.
+cat >jailed.c <<'END'
+#include <plumb/plumb.h>
+#include <poll.h>
+#include <unistd.h>
+int main(void)
+{
+    struct pollfd in = {0, POLLIN, 0};
+    poll(&in, 1, -1);
+    if (chroot("jail") < 0 || chdir("/") < 0)
+        return 77;
+    write(1, "ready\n", 6);
+    for (int over = 0; !over; over = access("/end", F_OK) == 0) {
+        PLUMB_SPAN("work");
+        usleep(1000);
+    }
+    return 7;
+}
+END
+build_linked jailed.c jailed
+mkdir -p jail/tmp
+mkfifo jail.in
+PLUMB_CONTROL=1 ./jailed <jail.in >jail.out 2>jail.err &
+idle=$!
+exec 8>jail.in
+wait_for listed "$idle"
+echo >&8
+for _ in $(seq 100); do
+    [ ! -s jail.out ] && kill -0 "$idle" || break
+    sleep 0.1
+done
+if [ -s jail.out ]; then
+    expect 'a process with another root' 2 attach "$idle" --for 50ms -o jailed-run
+    [ "$(wc -l <err.txt)" = 1 ] && has err.txt 'sees other folders'
+    [ ! -e jailed-run ] && [ "$(find jail | wc -l)" = 2 ] || fail "left: $(find jail jailed-run)"
+    touch jail/end
+    wait "$idle"
+    [ $? = 7 ] || fail "the status of a process with another root: $(cat jail.err)"
+else
+    echo 'not checked: a process with another root' >&2
+fi
+exec 8>&-
+
 # A child that the process forks in the meantime takes part by itself, and records nothing.
 cat >forks.c <<'END'
 #include <plumb/plumb.h>
