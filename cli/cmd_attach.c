@@ -72,6 +72,15 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Until a time of now_s(), or a signal. */
+static void sleep_until(double at_s)
+{
+    double left = at_s - now_s();
+    struct timespec t = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
+    if (left > 0)
+        nanosleep(&t, NULL);
+}
+
 static int say(const plumb_error *err)
 {
     plumb_cli_say(&plumb_cmd_attach, "%s", err->message);
@@ -308,22 +317,22 @@ static void hint(const struct attach *a, bool bar)
 
 static void wait_for_end(struct attach *a)
 {
-    const struct timespec look = {0, LOOK_MS * 1000000L};
     double from = now_s(), until = from + (double)a->trace.for_ns * 1e-9;
     bool bar = isatty(STDERR_FILENO), hinted = !a->trace.steps;
     while (!stopped) {
         const plumb_process *p;
-        double left = until - now_s();
-        struct timespec nap = look;
+        double asked = now_s(), left = until - asked, nap = LOOK_MS * 1e-3;
         if (a->trace.for_ns && left <= 0)
             break;
-        int rc = plumb_control_status(&p, a->control, &a->why);
+        /* The rows go on until this sees the end of the steps. */
+        int rc = plumb_control_wait(&p, a->control, a->trace.steps ? LOOK_MS : 0, &a->why);
         if (rc < 0) {
             a->gone = true;
             a->silent = rc == PLUMB_ERR_STATE;
             break;
         }
-        if (a->trace.steps && a->window && !p->tracing)
+        /* A run that is traced as a whole stays so. */
+        if (a->trace.steps && a->window && p->tracing != 2)
             break;
         if (!hinted && now_s() - from > HINT_S) {
             hint(a, bar);
@@ -331,9 +340,9 @@ static void wait_for_end(struct attach *a)
         }
         if (bar)
             show(a, now_s() - from, p->spans);
-        if (a->trace.for_ns && left < LOOK_MS * 1e-3)
-            nap.tv_nsec = (long)(left * 1e9);
-        nanosleep(&nap, NULL);
+        if (a->trace.for_ns && left < nap)
+            nap = left;
+        sleep_until(asked + nap);
     }
     a->seconds = now_s() - from;
     if (bar)

@@ -63,8 +63,8 @@ typedef struct plumb_process {
 typedef struct plumb_process_list plumb_process_list;
 /* Lists the processes of this user that take part, by pid, and asks each for its state. Removes the
  * sockets of processes that have ended. A process that does not answer within 0.2 s is listed with
- * `answers` 0. Errors: PLUMB_ERR_STATE: others may write to the folder of the sockets, or it belongs
- * to another user and no process was found elsewhere. No folder is an empty list. */
+ * `answers` 0. Errors: PLUMB_ERR_STATE: others may write to the folder of the sockets, or it
+ * belongs to another user and no process was found elsewhere. No folder is an empty list. */
 PLUMB_API int plumb_process_list_open(plumb_process_list **out, plumb_error *err);
 /* Frees the list. */
 PLUMB_API void plumb_process_list_close(plumb_process_list *list);
@@ -108,6 +108,10 @@ PLUMB_API void plumb_control_while_connected(plumb_control *c, int on);
 /* Reads the state of the process. It lives until the next call of this function, or the end of the
  * connection. */
 PLUMB_API int plumb_control_status(const plumb_process **out, plumb_control *c, plumb_error *err);
+/* Reads it as soon as no trace of plumb_control_trace_on() is on any more, after `ms` at most, of
+ * which the process takes up to 1000. An older plumb in the process answers at once. */
+PLUMB_API int plumb_control_wait(const plumb_process **out, plumb_control *c, uint32_t ms,
+                                 plumb_error *err);
 
 /* Describes a pipeline of the process. */
 typedef struct plumb_control_pipeline {

@@ -250,19 +250,25 @@ void plumb_control_while_connected(plumb_control *c, int on)
 
 /* ---- Watch ----------------------------------------------------------------------------------- */
 
-int plumb_control_status(const plumb_process **out, plumb_control *c, plumb_error *err)
+int plumb_control_wait(const plumb_process **out, plumb_control *c, uint32_t ms, plumb_error *err)
 {
+    const struct plumb_control_request request = {.command = PLUMB_CONTROL_STATUS, .value = ms};
     struct plumb_control_response response;
     int rc;
     plumb_arena_reset(&c->status);
-    rc = plumb_connection_call(&response, &c->connection, &c->status, &status_request, c->short_ns,
-                               err);
+    rc = plumb_connection_call(&response, &c->connection, &c->status, &request,
+                               c->short_ns + ms * MS, err);
     if (rc == PLUMB_OK)
         rc = take_status(&c->process, &c->connection, &response, err);
     c->process.socket = c->socket;
     if (rc == PLUMB_OK)
         *out = &c->process;
     return rc;
+}
+
+int plumb_control_status(const plumb_process **out, plumb_control *c, plumb_error *err)
+{
+    return plumb_control_wait(out, c, 0, err);
 }
 
 /* A response that a list or rows are read from. */

@@ -21,8 +21,9 @@ struct plumb_pb;
 
 enum {
     PLUMB_CONTROL_HEAD_BYTES = 4,
-    PLUMB_CONTROL_REQUEST_MAX = 64 * 1024,        /* bytes of a request */
-    PLUMB_CONTROL_RESPONSE_MAX = 64 * 1024 * 1024 /* of a response */
+    PLUMB_CONTROL_REQUEST_MAX = 64 * 1024,         /* bytes of a request */
+    PLUMB_CONTROL_RESPONSE_MAX = 64 * 1024 * 1024, /* of a response */
+    PLUMB_CONTROL_WAIT_MS = 1000                   /* of a status that waits */
 };
 
 enum plumb_control_command {
@@ -51,7 +52,7 @@ struct plumb_control_request {
     size_t setting_count;
     plumb_config config;
     plumb_control_trace trace;
-    int64_t value;            /* on or off, a level */
+    int64_t value;            /* on or off, a level; of a status the ms that it waits */
     uint32_t while_connected; /* 1: a run or a trace that it opens ends with the connection */
 };
 

@@ -198,6 +198,15 @@ jq -e '.wall_clock_ns as $whole | .trace_windows[0] | .from_ns > 0 and .to_ns - 
     whole/timing.json >/dev/null || fail "the times of the window: $(jq -c '.trace_windows, .wall_clock_ns' whole/timing.json)"
 rm end
 
+PLUMB_CONTROL=1 PLUMB=1 PLUMB_TRACE=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=traced ./host >host.out &
+busy=$!
+wait_for records "$busy" yes
+expect 'steps of a run that is traced as a whole' 0 timeout 60 "$PLUMB_BIN" attach "$busy" --steps 3 -o traced-steps
+[ "$(count traced-steps work)" -ge 3 ] || fail "steps: $(count traced-steps work)"
+touch end
+wait "$busy"
+rm end
+
 PLUMB_CONTROL=1 ./host >host.out &
 idle=$!
 wait_for listed "$idle"

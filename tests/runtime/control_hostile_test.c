@@ -13,6 +13,7 @@
 #include "runtime/control.h"
 
 static const char *const on[] = {"PLUMB_CONTROL=1", NULL};
+static const char *const on_and_recording[] = {"PLUMB_CONTROL=1", "PLUMB=1", "PLUMB_QUIET=1", NULL};
 
 /* ---- The host -------------------------------------------------------------------------------- */
 
@@ -587,8 +588,43 @@ static void a_folder_that_is_not_safe_is_not_used(void **state)
     assert_int_equal(chmod(folder, 0700), 0);
 }
 
-/* Anyone can make a folder in /tmp that has the name of another user's. Root alone can be two users.
- */
+static void await_tracing(plumb_control *control, uint32_t tracing)
+{
+    for (int ms = 0; ms < CONTROL_WAIT_MS && status_of(control)->tracing != tracing; ms++)
+        nap_ms(1);
+    assert_int_equal(status_of(control)->tracing, tracing);
+}
+
+/* It has asked for a trace that ends with it, and waits for the end of it. */
+static void a_front_end_that_is_killed_while_it_waits_ends_its_trace(void **state)
+{
+    struct child c = child_start("works", "waits", on_and_recording);
+    plumb_control *control = control_of(&c, c.pid), *own;
+    const plumb_process *p;
+    char path[1400];
+    pid_t waits;
+    (void)state;
+    await_tracing(control, 0);
+    if ((waits = fork()) == 0) {
+        if (plumb_control_connect(&own, socket_of(c.pid), CONTROL_WAIT_MS, NULL) < 0)
+            _exit(1);
+        plumb_control_while_connected(own, 1);
+        if (plumb_control_trace_on(path, sizeof path, own, NULL, NULL) == 0)
+            while (plumb_control_wait(&p, own, 1000, NULL) == 0)
+                ;
+        _exit(2);
+    }
+    await_tracing(control, 2);
+    kill(waits, SIGKILL);
+    waitpid(waits, NULL, 0);
+    await_tracing(control, 0);
+    plumb_control_disconnect(control);
+    child_go(&c);
+    assert_exited(&c, child_end(&c), 3);
+}
+
+/* Anyone can make a folder in /tmp that has the name of another user's. Root alone can be two
+ * users. */
 static void a_folder_of_another_user_hides_no_process(void **state)
 {
     char folder[1400], elsewhere[1400];
@@ -719,6 +755,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_host_that_is_killed_during_a_command_is_an_error),
         cmocka_unit_test(a_socket_that_was_exchanged_is_refused),
         cmocka_unit_test(a_folder_that_is_not_safe_is_not_used),
+        cmocka_unit_test(a_front_end_that_is_killed_while_it_waits_ends_its_trace),
         cmocka_unit_test(a_folder_of_another_user_hides_no_process),
         cmocka_unit_test(another_user_is_refused),
         cmocka_unit_test(rounds_of_runs_leave_the_host_as_it_was),

@@ -449,6 +449,33 @@ static void a_trace_is_switched_on_and_off_inside_a_run(void **state)
     end_with(&c, 3);
 }
 
+/* An answer that does not wait comes a thousand times before the trace is over. */
+static void a_front_end_waits_for_the_end_of_a_trace(void **state)
+{
+    struct child c = child_start("works", "waits", on_and_recording);
+    plumb_control *control = control_of(&c, c.pid);
+    plumb_control_trace options = {.size = sizeof options, .for_ns = 200000000, .path = ""};
+    const plumb_process *p;
+    char path[1400];
+    int asked = 0;
+    (void)state;
+    await_spans(control);
+    assert_ok(plumb_control_wait(&p, control, 1000, &err));
+    assert_int_equal(p->tracing, 0);
+    assert_ok(plumb_control_trace_on(path, sizeof path, control, &options, &err));
+    do
+        assert_ok(plumb_control_wait(&p, control, 1000, &err));
+    while (p->tracing && ++asked < 60);
+    assert_in_range(asked, 0, 59);
+    /* The wait has a limit: this trace has none. */
+    options.for_ns = 0;
+    assert_ok(plumb_control_trace_on(path, sizeof path, control, &options, &err));
+    assert_ok(plumb_control_wait(&p, control, 1, &err));
+    assert_int_equal(p->tracing, 2);
+    plumb_control_disconnect(control);
+    end_with(&c, 3);
+}
+
 static void a_front_end_ends_its_own_trace_and_no_other(void **state)
 {
     struct child c = child_start("works", "owners", on_and_recording);
@@ -650,6 +677,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(debug_spans_and_the_log_level_are_switched),
         cmocka_unit_test(the_ring_is_kept_on_request),
         cmocka_unit_test(a_trace_is_switched_on_and_off_inside_a_run),
+        cmocka_unit_test(a_front_end_waits_for_the_end_of_a_trace),
         cmocka_unit_test(a_front_end_ends_its_own_trace_and_no_other),
         cmocka_unit_test(rows_from_outside_are_bit_equal_to_those_of_inside),
         cmocka_unit_test(a_forked_child_is_controlled_under_its_own_pid),

@@ -241,13 +241,18 @@ void plumb_control_refuse(struct plumb_control_reply *out)
     put(out, &busy);
 }
 
-bool plumb_control_is_quick(const unsigned char *request, size_t n)
+bool plumb_control_is_quick(const unsigned char *request, size_t n, uint32_t *wait_ms)
 {
     struct plumb_wire w = plumb_wire_of(request, n);
-    uint64_t number = 0;
-    while (plumb_wire_next(&w))
+    uint64_t number = 0, value = 0;
+    while (plumb_wire_next(&w)) {
         if (w.field == PLUMB_REQUEST_COMMAND)
             number = w.v;
+        if (w.field == PLUMB_REQUEST_VALUE)
+            value = w.v;
+    }
+    value = number == PLUMB_CONTROL_STATUS ? value : 0;
+    *wait_ms = value < PLUMB_CONTROL_WAIT_MS ? (uint32_t)value : PLUMB_CONTROL_WAIT_MS;
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].number == number)
             return commands[i].quick;

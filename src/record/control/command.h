@@ -24,8 +24,8 @@ void plumb_control_pages_free(void *pages, size_t bytes); /* NULL is ignored */
 void plumb_control_reply_free(struct plumb_control_reply *out);
 
 /* Returns whether a request only reads the state of the process: it is answered without the
- * helper. */
-bool plumb_control_is_quick(const unsigned char *request, size_t n);
+ * helper. `*wait_ms`: for how long at most the answer waits for the end of a trace. */
+bool plumb_control_is_quick(const unsigned char *request, size_t n, uint32_t *wait_ms);
 /* Executes it. On the helper; a quick one on any thread of plumb's. An error of the request
  * is reported in the response. `lease` gets a run or a trace that is to end with the connection. */
 void plumb_control_execute(struct plumb_control_reply *out, struct plumb_control_lease *lease,

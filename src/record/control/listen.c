@@ -19,6 +19,7 @@
 #include "control/place.h"
 #include "record/control/command.h"
 #include "record/runtime/helper.h"
+#include "record/trace/switch.h"
 
 enum {
     CONNECTIONS = 16,
@@ -36,7 +37,8 @@ enum {
     PAUSE_NS = 1000000
 };
 
-enum state { FREE = 0, READS, WAITS, DONE, WRITES };
+/* A request is WATCHED if its answer waits for the end of a trace. */
+enum state { FREE = 0, READS, WAITS, DONE, WRITES, WATCHED };
 
 struct connection {
     uint32_t state; /* enum state; atomic */
@@ -47,7 +49,8 @@ struct connection {
     size_t sent;
     uint64_t since_ns; /* of the last change of state, or the last byte that was taken */
     struct plumb_control_lease lease;
-    bool leaves; /* the front end is gone, and the helper ends its lease */
+    bool leaves;               /* the front end is gone, and the helper ends its lease */
+    uint32_t watched, wait_ms; /* WATCHED: the number of the trace, and for how long */
 };
 
 /* The listening thread's, but for the queue and what is atomic. */
@@ -174,17 +177,36 @@ static bool accept_one(uint64_t now)
 
 /* ---- Requests and responses ------------------------------------------------------------------ */
 
+static void answer(struct connection *c, uint64_t now)
+{
+    plumb_control_execute(&c->out, &c->lease, c->in + PLUMB_CONTROL_HEAD_BYTES,
+                          c->got - PLUMB_CONTROL_HEAD_BYTES);
+    set_state(c, DONE, now);
+}
+
 static void take_request(struct connection *c, uint64_t now)
 {
-    const unsigned char *message = c->in + PLUMB_CONTROL_HEAD_BYTES;
-    size_t n = c->got - PLUMB_CONTROL_HEAD_BYTES;
     c->sent = 0;
-    if (!plumb_control_is_quick(message, n)) {
+    if (!plumb_control_is_quick(c->in + PLUMB_CONTROL_HEAD_BYTES, c->got - PLUMB_CONTROL_HEAD_BYTES,
+                                &c->wait_ms)) {
         hand_over(c, now);
         return;
     }
-    plumb_control_execute(&c->out, &c->lease, message, n);
-    set_state(c, DONE, now);
+    c->watched = c->wait_ms ? plumb_trace_window_number() : 0;
+    if (c->watched)
+        set_state(c, WATCHED, now);
+    else
+        answer(c, now);
+}
+
+/* The helper rings the bell after the end of a trace. */
+static void look_at_watched(struct connection *c, short events, uint64_t now)
+{
+    if (events)
+        drop(c); /* the front end is gone */
+    else if (plumb_trace_window_number() != c->watched ||
+             now - c->since_ns >= c->wait_ms * UINT64_C(1000000))
+        answer(c, now);
 }
 
 /* Returns the bytes of the request that are missing, as far as is known; 0: it is complete. */
@@ -254,6 +276,8 @@ static void attend(struct connection *c, short events, uint64_t now)
     enum state state = PLUMB_ACQUIRE(c->state);
     if (state == READS && events)
         receive(c, now);
+    else if (state == WATCHED)
+        look_at_watched(c, events, now);
     state = PLUMB_ACQUIRE(c->state);
     if (state == DONE) {
         /* The front end is gone, or there was no memory for a response. */
@@ -351,8 +375,12 @@ static uint64_t prepare(struct pollfd *fds, uint64_t now)
             fds[2 + i] = (struct pollfd){c->fd, POLLIN, 0};
         else if (state == WRITES)
             fds[2 + i] = (struct pollfd){c->fd, POLLOUT, 0};
+        else if (state == WATCHED)
+            fds[2 + i] = (struct pollfd){c->fd, 0, 0};
         else if (state == DONE)
             until = 0;
+        if (state == WATCHED)
+            until = earlier(until, c->since_ns + c->wait_ms * UINT64_C(1000000));
         until = earlier(until, deadline(c, state));
     }
     return until;
@@ -407,8 +435,12 @@ void plumb_control_listen_serve(void)
     uint32_t taken = PLUMB_LOAD(listener.taken), put = PLUMB_ACQUIRE(listener.put);
     struct connection *c;
     uint64_t before = thread_ns();
-    if (!listener.there || taken == put)
+    if (!listener.there)
         return;
+    if (taken == put) {
+        ring(); /* no request is queued: a trace has ended */
+        return;
+    }
     c = &listener.connection[listener.queue[taken % CONNECTIONS]];
     PLUMB_STORE(listener.taken, taken + 1);
     if (c->leaves)

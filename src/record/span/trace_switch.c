@@ -188,6 +188,7 @@ static void end_window(void)
     now.off_at = 0;
     PLUMB_RELEASE(is_on, 0);
     plumb_trace_steps_watch(0, -1);
+    plumb_helper_ask(PLUMB_JOB_CONTROL); /* for front ends that wait for this */
 }
 
 static void leave_window(struct plumb_run *run, const struct plumb_anchor *end)
