@@ -411,6 +411,16 @@ static void say_gone(const struct attach *a)
                   a->silent ? ": it ends the recording itself when it goes on" : "");
 }
 
+/* Prints the lines of the process about the run, which its own stderr does not get. */
+static void say_notes(const struct attach *a)
+{
+    const char *notes = plumb_control_notes(a->control);
+    for (size_t n; *notes; notes += n + (notes[n] == '\n')) {
+        n = strcspn(notes, "\n");
+        plumb_cli_say(&plumb_cmd_attach, "process %u: %.*s", a->pid, (int)n, notes);
+    }
+}
+
 /* Switches off what was switched on, in the opposite order. */
 static int restore(struct attach *a)
 {
@@ -422,15 +432,19 @@ static int restore(struct attach *a)
         status = keep(a);
     if (a->window && !a->gone && plumb_control_trace_end(a->control, a->window_path, &err) < 0)
         status = say(&err);
-    if (a->run && !a->gone && plumb_control_stop(a->control, &err) < 0)
-        status = say(&err);
+    if (a->run && !a->gone && plumb_control_stop(a->control, &err) < 0) {
+        /* A line about it may say more. */
+        status =
+            strstr(plumb_control_notes(a->control), err.message) ? PLUMB_EXIT_TROUBLE : say(&err);
+    }
+    say_notes(a);
     if (a->gone && !a->silent && a->window && !a->run)
         recover(a);
     a->lost = a->watch && a->before && write_difference(a) != PLUMB_EXIT_OK;
     return a->lost ? PLUMB_EXIT_TROUBLE : status;
 }
 
-static int summary(const struct attach *a)
+static int summary(const struct attach *a, bool whole)
 {
     plumb_report *report = NULL;
     plumb_report_options o = plumb_report_options_default();
@@ -445,9 +459,11 @@ static int summary(const struct attach *a)
     plumb_read_free(text);
     plumb_report_close(report);
     if (rc < 0)
-        return say(&err);
-    plumb_cli_say(&plumb_cmd_attach, "%.1f s of process %u are in %s%s", a->seconds, a->pid, a->dir,
-                  a->wants_trace ? ", with trace.pftrace" : "");
+        return whole ? say(&err) : PLUMB_EXIT_TROUBLE; /* it has been said why */
+    plumb_cli_say(&plumb_cmd_attach,
+                  whole ? "%.1f s of process %u are in %s%s"
+                        : "what could be written of %.1f s of process %u is in %s%s",
+                  a->seconds, a->pid, a->dir, a->wants_trace ? ", with trace.pftrace" : "");
     return done ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
 }
 
@@ -486,7 +502,8 @@ static int attach(struct attach *a)
     }
     if (a->lost)
         return restored;
-    return summary(a) != PLUMB_EXIT_OK ? PLUMB_EXIT_TROUBLE : restored;
+    return summary(a, restored == PLUMB_EXIT_OK || a->gone) != PLUMB_EXIT_OK ? PLUMB_EXIT_TROUBLE
+                                                                             : restored;
 }
 
 static int run(int argc, char **argv)

@@ -102,6 +102,11 @@ PLUMB_API void plumb_control_disconnect(plumb_control *c);
  * killed. `on` 1: the process ends them; 0, the default: they stay. An older plumb in the process
  * keeps them. */
 PLUMB_API void plumb_control_while_connected(plumb_control *c, int on);
+/* Returns what the process has to say about a run that plumb_control_start() has opened (a full
+ * disk, a setting without effect), a line each, as its answers have brought it since the connection
+ * was opened; "": nothing. The program's stderr does not get these lines. They live until the next
+ * call, or the end of the connection. */
+PLUMB_API const char *plumb_control_notes(const plumb_control *c);
 
 /* ---- Watch ----------------------------------------------------------------------------------- */
 

@@ -248,6 +248,11 @@ void plumb_control_while_connected(plumb_control *c, int on)
     c->while_connected = on != 0;
 }
 
+const char *plumb_control_notes(const plumb_control *c)
+{
+    return c->connection.notes;
+}
+
 /* ---- Watch ----------------------------------------------------------------------------------- */
 
 int plumb_control_wait(const plumb_process **out, plumb_control *c, uint32_t ms, plumb_error *err)

@@ -193,12 +193,66 @@ void plumb_log_release(void)
         plumb_log_show(PLUMB_LOG_TO_ANY);
 }
 
+/* ---- Lines for a front end ------------------------------------------------------------------- */
+
+static struct {
+    uint32_t on; /* atomic */
+    size_t used;
+    char text[PLUMB_LOG_ASIDE]; /* under the lock of `held`, as `used` */
+} aside;
+
+void plumb_log_aside(bool on)
+{
+    PLUMB_STORE(mine.busy, true);
+    pthread_mutex_lock(&held.lock);
+    if (on)
+        aside.used = 0;
+    PLUMB_STORE(aside.on, on);
+    pthread_mutex_unlock(&held.lock);
+    PLUMB_STORE(mine.busy, false);
+}
+
+/* Returns false if the line is to be shown. One that does not fit is left out: the first ones tell
+ * most. */
+static bool put_aside(const char *line)
+{
+    static const char prefix[] = "plumb: ";
+    size_t n;
+    if (!PLUMB_LOAD(aside.on) || mine.busy)
+        return false;
+    line += strncmp(line, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+    n = strlen(line);
+    PLUMB_STORE(mine.busy, true);
+    pthread_mutex_lock(&held.lock);
+    if (aside.used + n + 1 < sizeof aside.text) {
+        memcpy(aside.text + aside.used, line, n);
+        aside.used += n;
+        aside.text[aside.used++] = '\n';
+    }
+    pthread_mutex_unlock(&held.lock);
+    PLUMB_STORE(mine.busy, false);
+    return true;
+}
+
+void plumb_log_take_aside(char out[PLUMB_LOG_ASIDE])
+{
+    PLUMB_STORE(mine.busy, true);
+    pthread_mutex_lock(&held.lock);
+    memcpy(out, aside.text, aside.used);
+    out[aside.used] = '\0';
+    aside.used = 0;
+    pthread_mutex_unlock(&held.lock);
+    PLUMB_STORE(mine.busy, false);
+}
+
 void plumb_log_forked(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     held.lock = fresh;
     held.lines = NULL; /* the child does not rely on its state */
     held.size = held.used = held.too_many = 0;
+    aside.used = 0;
+    PLUMB_STORE(aside.on, 0);
     mine.holds = 0;
     mine.busy = false;
     PLUMB_STORE(held.any, 0);
@@ -206,11 +260,17 @@ void plumb_log_forked(void)
 
 /* ---- Saying something ------------------------------------------------------------------------ */
 
-static void emit(int level, char *line, size_t size, int len)
+/* Returns the length of the line, after which there is space for a newline. */
+static size_t finish(char *line, size_t size, int len)
 {
     size_t n = len < 0 ? 0 : (size_t)len < size - 1 ? (size_t)len : size - 2;
     line[n] = '\0';
     clean(line);
+    return n;
+}
+
+static void emit(int level, char *line, size_t n)
+{
     if (!keep(level, line, n))
         speak(level, line, n);
 }
@@ -227,7 +287,7 @@ void plumb_log(int level, const char *format, ...)
     va_start(ap, format);
     len = plumb_vprint(line + prefix, sizeof line - (size_t)prefix, format, ap);
     va_end(ap);
-    emit(level, line, sizeof line, prefix + len);
+    emit(level, line, finish(line, sizeof line, prefix + len));
 }
 
 void plumb_log_to(int level, plumb_log_fn fn, void *arg, const char *format, ...)
@@ -247,9 +307,12 @@ void plumb_say(const char *format, ...)
 {
     char line[1024];
     va_list ap;
+    size_t n;
     int len;
     va_start(ap, format);
     len = plumb_vprint(line, sizeof line, format, ap);
     va_end(ap);
-    emit(PLUMB_LOG_WARN, line, sizeof line, len);
+    n = finish(line, sizeof line, len);
+    if (!put_aside(line))
+        emit(PLUMB_LOG_WARN, line, n);
 }

@@ -30,6 +30,12 @@ enum plumb_log_sink { PLUMB_LOG_TO_STDERR = 1, PLUMB_LOG_TO_CALLBACK = 2, PLUMB_
  * handler must not call the program's function, and a thread with a descriptor table of its own
  * must not write. */
 void plumb_log_show(enum plumb_log_sink sinks);
+/* While `on`, lines of plumb_say() are not shown, but put aside for a front end that has opened the
+ * run: the owner of the program has not asked for it. Each begins without "plumb: "; what does not
+ * fit is left out. The second empties the text. */
+enum { PLUMB_LOG_ASIDE = 2048 };
+void plumb_log_aside(bool on);
+void plumb_log_take_aside(char out[PLUMB_LOG_ASIDE]);
 void plumb_log_forked(void); /* in the child of a fork: what is kept is the parent's */
 
 #endif

@@ -43,7 +43,8 @@ enum plumb_response_field {
     PLUMB_RESPONSE_PATH = 3,
     PLUMB_RESPONSE_PROCESS = 4,
     PLUMB_RESPONSE_PIPELINE = 5,
-    PLUMB_RESPONSE_ROW = 6
+    PLUMB_RESPONSE_ROW = 6,
+    PLUMB_RESPONSE_NOTES = 7
 };
 
 /* Writes a text as bytes; nothing for NULL. */

@@ -59,6 +59,7 @@ struct plumb_control_request {
 struct plumb_control_response {
     int32_t status;               /* enum plumb_status */
     const char *message;          /* of an error */
+    const char *notes;            /* lines about a run that a front end has opened */
     const char *path;             /* of a file */
     const plumb_process *process; /* NULL: not given */
     const plumb_control_pipeline *pipelines;

@@ -187,8 +187,11 @@ static void the_schema_reads_what_is_written(void **state)
 {
     struct plumb_control_request request = a_request(PLUMB_CONTROL_CONFIGURE);
     plumb_row row = a_row();
-    const struct plumb_control_response response = {
-        .status = PLUMB_ERR_STATE, .message = "busy", .rows = &row, .row_count = 1};
+    const struct plumb_control_response response = {.status = PLUMB_ERR_STATE,
+                                                    .message = "busy",
+                                                    .notes = "full\n",
+                                                    .rows = &row,
+                                                    .row_count = 1};
     char *text;
     (void)state;
     if (system("protoc --version >/dev/null 2>&1") != 0) {
@@ -223,6 +226,7 @@ static void the_schema_reads_what_is_written(void **state)
     free(text);
     text = decode("Response", put_response(&response));
     assert_non_null(strstr(text, "status: -5\nmessage: \"busy\"\n"));
+    assert_non_null(strstr(text, "notes: \"full\\n\"\n"));
     assert_non_null(strstr(text, "  node: \"odd \\377\\n name\"\n"));
     assert_non_null(strstr(text, "  max_ms: inf\n"));
     assert_non_null(strstr(text, "  device_count: 18446744073709551615\n"));

@@ -91,6 +91,7 @@ void plumb_control_put_response(struct plumb_pb *w, const struct plumb_control_r
     plumb_pb_i64(w, PLUMB_RESPONSE_STATUS, r->status);
     plumb_control_put_text(w, PLUMB_RESPONSE_MESSAGE, r->message);
     plumb_control_put_text(w, PLUMB_RESPONSE_PATH, r->path);
+    plumb_control_put_text(w, PLUMB_RESPONSE_NOTES, r->notes);
     if (r->process)
         put_struct(w, PLUMB_RESPONSE_PROCESS, process_members, COUNT(process_members), r->process);
     for (size_t i = 0; i < r->pipeline_count; i++)
@@ -175,6 +176,9 @@ static void get_field(struct plumb_control_response *out, struct list *pipelines
         break;
     case PLUMB_RESPONSE_PATH:
         out->path = plumb_control_get_text(w, a);
+        break;
+    case PLUMB_RESPONSE_NOTES:
+        out->notes = plumb_control_get_text(w, a);
         break;
     case PLUMB_RESPONSE_PROCESS:
         if ((process = plumb_arena_alloc(a, sizeof *process))) {

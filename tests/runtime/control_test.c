@@ -2,6 +2,7 @@
  * left when it is over. */
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -36,6 +37,14 @@ static int role_is_renamed(void)
     char name[16];
     snprintf(name, sizeof name, "serves-%d", (int)getpid());
     prctl(PR_SET_NAME, name);
+    return role_works();
+}
+
+/* As on a disk that is full. */
+static int role_is_limited(void)
+{
+    const struct rlimit limit = {64 * 1024, 64 * 1024};
+    ROLE_NEEDS(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     return role_works();
 }
 
@@ -278,6 +287,29 @@ static void a_run_is_opened_and_ended_from_outside(void **state)
     p = status_of(control);
     assert_int_equal(p->tracing, 0);
     assert_non_null(strstr(p->run_dir, "/second/"));
+    plumb_control_disconnect(control);
+    end_with(&c, 3);
+    assert_string_equal(child_errors(&c), "");
+}
+
+static void what_goes_wrong_in_a_run_is_said_to_its_front_end_alone(void **state)
+{
+    struct child c = child_start("is_limited", NULL, on);
+    plumb_control *control;
+    char setting[1300];
+    const char *const settings[] = {setting, NULL};
+    const char *notes;
+    (void)state;
+    child_await_ready(&c);
+    control = control_of(&c, c.pid);
+    snprintf(setting, sizeof setting, "run_dir=%s", in_place("limited"));
+    assert_ok(plumb_control_start(control, settings, &err));
+    await_spans(control);
+    assert_ok(plumb_control_stop(control, &err));
+    notes = plumb_control_notes(control);
+    if (strncmp(notes, "cannot grow live.plumb", 22) != 0)
+        fail_msg("'%s'", notes);
+    assert_null(strchr(strchr(notes, '\n') + 1, '\n'));
     plumb_control_disconnect(control);
     end_with(&c, 3);
     assert_string_equal(child_errors(&c), "");
@@ -653,6 +685,7 @@ static void after_exec_the_new_program_takes_the_socket_over(void **state)
 
 static const struct role roles[] = {{"works", role_works},
                                     {"is_renamed", role_is_renamed},
+                                    {"is_limited", role_is_limited},
                                     {"opens_itself", role_opens_itself},
                                     {"has_pipelines", role_has_pipelines},
                                     {"compares_rows", role_compares_rows},
@@ -671,6 +704,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_program_itself_may_open_and_close),
         cmocka_unit_test(a_run_ends_with_the_control_that_it_was_to_last_as_long_as),
         cmocka_unit_test(a_run_is_opened_and_ended_from_outside),
+        cmocka_unit_test(what_goes_wrong_in_a_run_is_said_to_its_front_end_alone),
         cmocka_unit_test(wrong_settings_are_refused_and_change_nothing),
         cmocka_unit_test(plumb_0_wins_over_a_front_end),
         cmocka_unit_test(pipelines_are_listed_switched_skipped_and_reset),

@@ -257,6 +257,14 @@ static int read_response(size_t *n, struct plumb_connection *c, struct limit lim
     return receive_message(c, *n, limit, err);
 }
 
+/* Lines that do not fit are left out. */
+static void note(struct plumb_connection *c, const char *notes)
+{
+    size_t at = strlen(c->notes), n = notes ? strlen(notes) : 0;
+    if (at + n < sizeof c->notes)
+        memcpy(c->notes + at, notes ? notes : "", n + 1);
+}
+
 static int response_until(struct plumb_control_response *out, struct plumb_connection *c,
                           struct plumb_arena *a, struct limit limit, plumb_error *err)
 {
@@ -268,6 +276,7 @@ static int response_until(struct plumb_control_response *out, struct plumb_conne
     c->bytes = NULL;
     if (broken(c, rc) < 0)
         return rc;
+    note(c, out->notes);
     if (out->status < PLUMB_ERR_CHECK)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "process %u answers with an unknown status %d",
                           c->process.pid, (int)out->status);

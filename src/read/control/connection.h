@@ -14,6 +14,7 @@ struct plumb_connection {
     int fd;               /* -1: none */
     bool broken;          /* no call after this can work */
     unsigned char *bytes; /* the last response; malloc */
+    char notes[4096];     /* of all responses */
 };
 
 /* Connects within `timeout_ns`. After an error nothing is left to be closed. Errors:

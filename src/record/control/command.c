@@ -35,6 +35,7 @@ struct call {
     plumb_rows *rows;
     uint32_t run; /* the number of the run that it has opened; 0: none */
     char path[PLUMB_WINDOW_TEXT];
+    char notes[PLUMB_LOG_ASIDE];
     plumb_error err;
 };
 
@@ -241,6 +242,14 @@ void plumb_control_refuse(struct plumb_control_reply *out)
     put(out, &busy);
 }
 
+static bool is_quick(uint64_t command)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (commands[i].number == command)
+            return commands[i].quick;
+    return false;
+}
+
 bool plumb_control_is_quick(const unsigned char *request, size_t n, uint32_t *wait_ms)
 {
     struct plumb_wire w = plumb_wire_of(request, n);
@@ -253,10 +262,7 @@ bool plumb_control_is_quick(const unsigned char *request, size_t n, uint32_t *wa
     }
     value = number == PLUMB_CONTROL_STATUS ? value : 0;
     *wait_ms = value < PLUMB_CONTROL_WAIT_MS ? (uint32_t)value : PLUMB_CONTROL_WAIT_MS;
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (commands[i].number == number)
-            return commands[i].quick;
-    return false;
+    return is_quick(number);
 }
 
 static int find_and_execute(struct call *c)
@@ -283,9 +289,11 @@ void plumb_control_give_back(const struct plumb_control_lease *lease)
     char *path = plumb_pages_map(PLUMB_WINDOW_TEXT);
     if (path && lease->window && plumb_trace_window_number() == lease->window)
         plumb_trace_switch_off(path, PLUMB_WINDOW_TEXT, NULL);
-    plumb_pages_unmap(path, PLUMB_WINDOW_TEXT);
     if (lease->run)
         plumb_run_stop_asked(lease->run, NULL);
+    if (path && lease->run)
+        plumb_log_take_aside(path); /* for a front end that is gone */
+    plumb_pages_unmap(path, PLUMB_WINDOW_TEXT);
 }
 
 void plumb_control_execute(struct plumb_control_reply *out, struct plumb_control_lease *lease,
@@ -303,6 +311,10 @@ void plumb_control_execute(struct plumb_control_reply *out, struct plumb_control
         lease_it(lease, c);
     if (rc < 0)
         c->out = (struct plumb_control_response){.status = rc, .message = c->err.message};
+    if (!is_quick(c->in.command))
+        plumb_log_take_aside(c->notes);
+    if (c->notes[0])
+        c->out.notes = c->notes;
     put(out, &c->out);
     plumb_rows_free_impl(c->rows);
     if (c->pipelines)

@@ -1,6 +1,7 @@
 /* asked.c: runs that a front end opens and ends. On the helper, which has no thread of the program
  * to speak to: what goes wrong is in the response. */
 #include "base/error.h"
+#include "base/log.h"
 #include "record/run/run.h"
 #include "record/runtime/lock.h"
 #include "record/runtime/runtime.h"
@@ -17,12 +18,15 @@ int plumb_run_start_asked(uint32_t *number, const char *const *settings, size_t 
     rc = plumb_run_change_settings(settings, n, err);
     if (rc < 0)
         goto out;
+    plumb_log_aside(plumb_rt.settings.quiet);
     plumb_lock();
     PLUMB_STORE(plumb_rt.want_run, true);
     plumb_unlock();
     rc = plumb_run_open_now(false, true, err);
     if (rc == PLUMB_OK && plumb_rt.run)
         *number = plumb_rt.run->generation;
+    else
+        plumb_log_aside(false);
 out:
     plumb_life_unlock();
     return rc;

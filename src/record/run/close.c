@@ -161,6 +161,7 @@ int plumb_run_stop_now(plumb_error *err)
         rc = plumb_run_open_now(true, false, err);
     if (plumb_rt.run) {
         rc = close_run(plumb_rt.run, err);
+        plumb_log_aside(false);
     } else if (plumb_rt.want_run) {
         plumb_lock();
         PLUMB_STORE(plumb_rt.want_run, false);
