@@ -352,17 +352,15 @@ static void rest_gap(struct rest *r)
     r->q->dropping = to->spans || open ? SETTLED : 0;
 }
 
-static void settle_rest(const struct plumb_live_view *s, struct plumb_live_thread *live,
-                        struct plumb_live_queue *q, void *arg)
+/* `stays`: the slots are the writer's, which may have some of them in hand. */
+static void settle_queue(const struct plumb_live_view *s, struct plumb_live_thread *live,
+                         struct plumb_live_queue *q, bool stays)
 {
     struct rest r = {.s = s, .live = live, .q = q};
-    struct plumb_trace_slot *slots = q->slots ? plumb_live_slots_of(s, q) : NULL, last;
+    struct plumb_trace_slot *slots = q->slots && !stays ? plumb_live_slots_of(s, q) : NULL, last;
     const struct plumb_trace_state *state;
     bool which = false;
     uint64_t at, newest, number;
-    (void)arg;
-    if (!plumb_trace_takes_part(s, q))
-        return;
     state = plumb_trace_committed(s, q, &which);
     at = state ? state->taken : 0;
     newest = state ? state->block : 0;
@@ -394,15 +392,31 @@ static void settle_rest(const struct plumb_live_view *s, struct plumb_live_threa
     }
     rest_gap(&r);
     /* Empty: the recovery of the file finds only the gap. The writer may be looking at it. */
-    PLUMB_STORE(q->put, 0);
+    if (!stays)
+        PLUMB_STORE(q->put, 0);
 }
 #pragma GCC diagnostic pop
+
+static void settle_rest(const struct plumb_live_view *s, struct plumb_live_thread *live,
+                        struct plumb_live_queue *q, void *arg)
+{
+    (void)arg;
+    if (plumb_trace_takes_part(s, q))
+        settle_queue(s, live, q, false);
+}
 
 void plumb_trace_settle_queue(const struct plumb_live_view *s, struct plumb_live_thread *live,
                               struct plumb_live_queue *q)
 {
     settle_log(s, live, q, NULL);
     settle_rest(s, live, q, NULL);
+}
+
+void plumb_trace_settle_unfolded(const struct plumb_live_view *s, struct plumb_live_thread *live,
+                                 struct plumb_live_queue *q)
+{
+    settle_log(s, live, q, NULL);
+    settle_queue(s, live, q, true);
 }
 
 void plumb_trace_settle(const struct plumb_live_view *s)

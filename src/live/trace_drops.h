@@ -53,6 +53,11 @@ void plumb_trace_settle(const struct plumb_live_view *s);
 void plumb_trace_settle_queue(const struct plumb_live_view *s, struct plumb_live_thread *live,
                               struct plumb_live_queue *q);
 
+/* The same for a queue whose writer goes on and has no space for the blocks that were not folded:
+ * these become counts, and the slots stay. */
+void plumb_trace_settle_unfolded(const struct plumb_live_view *s, struct plumb_live_thread *live,
+                                 struct plumb_live_queue *q);
+
 /* Fills `out` with the slot that block `number`, which was not folded, would have become. Returns
  * false if there is none, or if it is empty; then `out` is an empty slot. The slot of the first
  * such block lists the spans that were open when it began. A thread that is traced has one; more

@@ -103,10 +103,12 @@ static bool take_out(struct plumb_in in, bool patient)
     struct plumb_live_queue *q = th->queue;
     if (!plumb_belongs(th, in.run) || !q || !plumb_trace_takes_part(&view, q))
         return true;
-    if (PLUMB_ACQUIRE(in.run->h->trace.ended) || !plumb_trace_queue_end(in)) {
-        if (patient && q->slots && !PLUMB_ACQUIRE(in.run->h->trace.ended))
-            return false;
+    if (PLUMB_ACQUIRE(in.run->h->trace.ended)) {
         plumb_trace_settle_queue(&view, th->live, q);
+    } else if (!plumb_trace_queue_end(in)) {
+        if (patient && q->slots)
+            return false;
+        plumb_trace_settle_unfolded(&view, th->live, q);
     }
     PLUMB_RELEASE(q->on, 0);
     PLUMB_STORE(th->queue, NULL);
