@@ -56,6 +56,7 @@ static void carve_queue(struct plumb_run *run, struct plumb_live_lane *l, const 
 void plumb_lanes_window(struct plumb_run *run)
 {
     plumb_lock();
+    run->window_begins = true;
     for (uint32_t i = 0; i < run->h->lanes.count; i++) {
         struct plumb_live_lane *l = plumb_table_at(run, &run->h->lanes, i);
         if (!l->slots)
@@ -81,7 +82,7 @@ static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collect
         l = plumb_table_add(run, &run->h->lanes);
     if (l) {
         l->slots_wanted = slots_of(o);
-        if (PLUMB_LOAD(run->h->trace.on))
+        if (PLUMB_LOAD(run->h->trace.on) || run->window_begins)
             carve_queue(run, l, o->name ? o->name : "");
         *index = run->h->lanes.count;
         l->name_off = plumb_carve_text(run, o->name ? o->name : "");

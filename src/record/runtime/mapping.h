@@ -25,6 +25,8 @@ struct plumb_run {
     size_t reserve;             /* bytes at the end, only for the statistics of (other) */
     const char *bounded_by;     /* why `mapped` is less than PLUMB_MAX_STATE; NULL: it is not */
     size_t trace_left;          /* bytes that queues of the trace may still take */
+    bool window_begins;         /* lanes that are opened get a queue, as if the trace were on
+                                 * already; under the lock */
     bool in_file;               /* it has a file; in memory only otherwise */
     int fd;                     /* of the file, in the helper's table; -1: not kept open */
     struct plumb_own_file file; /* of the mapping */

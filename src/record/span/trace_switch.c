@@ -263,14 +263,17 @@ static int on(const struct plumb_trace_window *w, plumb_error *err)
         return rc;
     plumb_lanes_window(run);
     rc = plumb_trace_writer_window(run, err);
-    if (rc < 0)
-        return rc;
-    begin_window(run, true);
-    enter_window(run);
+    if (rc == PLUMB_OK) {
+        begin_window(run, true);
+        enter_window(run);
+    }
     /* Under the lock, as a thread that begins looks: it takes part, or it is in the list. */
     plumb_lock();
-    PLUMB_RELEASE(run->h->trace.on, 1);
+    run->window_begins = false;
+    PLUMB_RELEASE(run->h->trace.on, rc == PLUMB_OK);
     plumb_unlock();
+    if (rc < 0)
+        return rc;
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
         now.apart += !plumb_trace_thread_on((struct plumb_in){th, run}, &highest);
     limit_window(w, highest);
