@@ -2,7 +2,10 @@
 import select
 import socket
 import struct
+import threading
 import time
+
+import grpc
 
 from _serve import LONG_S, Server, channel
 
@@ -109,9 +112,19 @@ def check_idle():
                 client.read(1)
             assert client.ended is not None
         with channel(server) as ch:
+            ready, lost = grpc.ChannelConnectivity.READY, threading.Event()
+            states = []
+
+            def note(state):
+                states.append(state)
+                if ready in states and state != ready:
+                    lost.set()
+
+            ch.subscribe(note)
             check = ch.unary_unary("/grpc.health.v1.Health/Check")
             check(b"", timeout=LONG_S)
-            time.sleep(2)
+            # A call in the instant of the end fails with UNAVAILABLE, as of any gRPC server: not before that.
+            assert lost.wait(LONG_S), states
             check(b"", timeout=LONG_S)
 
 
