@@ -17,12 +17,13 @@
 #include "record/runtime/thread.h"
 #include <plumb/stage.h>
 
-enum { COPIES = 16, DEPTH = 16 };
+enum { COPIES = 16, COPY_TRIES = 100, DEPTH = 16 };
 
 struct plumb_act plumb_act = {.begin_lock = PTHREAD_MUTEX_INITIALIZER,
                               .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct {
+    uint32_t changes; /* odd: being replaced */
     int32_t type;
     plumb_activation_copy_fn fn;
     void *arg;
@@ -53,16 +54,28 @@ static void fail_record(struct plumb_act_record *r, const char *why)
     snprintf(r->why, sizeof r->why, "%.150s", why);
 }
 
-/* Without the lock, which this thread may hold: a signal handler may come here. A function that is
- * being replaced is missing for a moment, so it does not get the argument of the next one. */
+/* Reads an entry that may be replaced meanwhile; `*fn` NULL: there is none for this type. Returns
+ * false if it was replaced: the function and the argument may be of two calls. */
+static bool read_copy(plumb_activation_copy_fn *fn, void **arg, int i, int32_t type)
+{
+    uint32_t changes = PLUMB_ACQUIRE(copies[i].changes);
+    bool is = PLUMB_LOAD(copies[i].type) == type;
+    *fn = PLUMB_LOAD(copies[i].fn);
+    *arg = PLUMB_LOAD(copies[i].arg);
+    plumb_order();
+    *fn = is ? *fn : NULL;
+    return changes % 2 == 0 && PLUMB_LOAD(copies[i].changes) == changes;
+}
+
+/* Without the lock, which this thread may hold: a signal handler may come here. It finds nothing
+ * where it interrupted the replacement itself. */
 static plumb_activation_copy_fn copy_of(int32_t type, void **arg)
 {
     for (int i = 0; i < COPIES; i++) {
-        plumb_activation_copy_fn fn = PLUMB_ACQUIRE(copies[i].fn);
-        bool is = fn && PLUMB_LOAD(copies[i].type) == type;
-        *arg = PLUMB_LOAD(copies[i].arg);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (is && PLUMB_LOAD(copies[i].fn) == fn)
+        plumb_activation_copy_fn fn = NULL;
+        for (int k = 0; k < COPY_TRIES && !read_copy(&fn, arg, i, type); k++, fn = NULL)
+            plumb_spin();
+        if (fn)
             return fn;
     }
     return NULL;
@@ -309,11 +322,12 @@ int plumb_activation_copy_impl(int32_t device_type, plumb_activation_copy_fn fn,
             place = i;
     }
     if (place >= 0) {
-        PLUMB_STORE(copies[place].fn, NULL);
+        PLUMB_BUMP(copies[place].changes, 1);
         plumb_order();
         PLUMB_STORE(copies[place].type, device_type);
         PLUMB_STORE(copies[place].arg, arg);
-        PLUMB_RELEASE(copies[place].fn, fn);
+        PLUMB_STORE(copies[place].fn, fn);
+        PLUMB_RELEASE(copies[place].changes, copies[place].changes + 1);
     }
     pthread_mutex_unlock(&plumb_act.lock);
     return place >= 0
