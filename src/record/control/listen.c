@@ -356,6 +356,15 @@ static void watch_user(uint64_t now)
     }
 }
 
+/* When the answer is due; 0: now, the trace is over. The fence is a pair with that of is_watched():
+ * that sees a connection that waits, or this sees the end. */
+static uint64_t watched_until(const struct connection *c)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return plumb_trace_window_number() == c->watched ? c->since_ns + c->wait_ms * UINT64_C(1000000)
+                                                     : 0;
+}
+
 /* Fills in what to wait for, and returns until when. fds[2 + i] is of connection i. */
 static uint64_t prepare(struct pollfd *fds, uint64_t now)
 {
@@ -380,7 +389,7 @@ static uint64_t prepare(struct pollfd *fds, uint64_t now)
         else if (state == DONE)
             until = 0;
         if (state == WATCHED)
-            until = earlier(until, c->since_ns + c->wait_ms * UINT64_C(1000000));
+            until = earlier(until, watched_until(c));
         until = earlier(until, deadline(c, state));
     }
     return until;
@@ -430,6 +439,16 @@ static void ring(void)
         return; /* it is full: the thread will look anyway */
 }
 
+/* Returns whether an answer waits for the end of a trace; see watched_until(). */
+static bool is_watched(void)
+{
+    bool is = false;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (int i = 0; i < CONNECTIONS; i++)
+        is |= PLUMB_ACQUIRE(listener.connection[i].state) == WATCHED;
+    return is;
+}
+
 void plumb_control_listen_serve(void)
 {
     uint32_t taken = PLUMB_LOAD(listener.taken), put = PLUMB_ACQUIRE(listener.put);
@@ -438,7 +457,8 @@ void plumb_control_listen_serve(void)
     if (!listener.there)
         return;
     if (taken == put) {
-        ring(); /* no request is queued: a trace has ended */
+        if (is_watched())
+            ring(); /* a trace may have ended */
         return;
     }
     c = &listener.connection[listener.queue[taken % CONNECTIONS]];
