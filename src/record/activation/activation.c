@@ -54,8 +54,8 @@ static void fail_record(struct plumb_act_record *r, const char *why)
     snprintf(r->why, sizeof r->why, "%.150s", why);
 }
 
-/* Reads an entry that may be replaced meanwhile; `*fn` NULL: there is none for this type. Returns
- * false if it was replaced: the function and the argument may be of two calls. */
+/* Reads an entry that may be replaced at the same time; `*fn` NULL: there is none for this type.
+ * Returns false if it was replaced: the function and the argument may be of two calls. */
 static bool read_copy(plumb_activation_copy_fn *fn, void **arg, int i, int32_t type)
 {
     uint32_t changes = PLUMB_ACQUIRE(copies[i].changes);
