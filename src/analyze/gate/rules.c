@@ -212,6 +212,13 @@ static int check_selectors(struct parser *p)
                      "'phase' without 'node': the whole run has no phase");
     if (has(p, KEY_STEP) && !has(p, KEY_NODE))
         return fault(p, p->key_line[KEY_STEP], "'step' without 'node': the whole run has no step");
+    if (!p->rule->per_call)
+        return PLUMB_OK;
+    if (!has(p, KEY_NODE)) /* its runs would be those of any node */
+        return fault(p, p->key_line[KEY_PER], "'per = call' without 'node': a run is one call");
+    if (has(p, KEY_STEP))
+        return fault(p, p->key_line[KEY_PER],
+                     "'per = call' with 'step': how often a node ran in a step is not recorded");
     return PLUMB_OK;
 }
 
