@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/nearest.h"
+#include "base/text/utf8.h"
 
 enum { LINE_MAX_BYTES = 4096, RULES_MAX = 10000, LIMITS_MAX = 64 };
 
@@ -240,6 +241,26 @@ static int read_limit(struct parser *p, const struct pending *from, struct plumb
     return PLUMB_OK;
 }
 
+/* The first limit whose text a machine's name has is used: a text that has that of an earlier limit
+ * in it never is. */
+static int check_reached(struct parser *p, size_t i)
+{
+    const char *device = p->limits[i].device;
+    char what[PLUMB_GATE_WHY];
+    for (size_t k = 0; k < i; k++) {
+        const char *earlier = p->limits[k].device;
+        if (!device || !earlier || !strstr(device, earlier))
+            continue;
+        if (strcmp(device, earlier) == 0)
+            return fault(p, p->limits[i].line, "this limit stands twice in the rule");
+        snprintf(what, sizeof what,
+                 "'limit on %.80s' is never used: that on '%.80s' in line %u comes first", device,
+                 earlier, p->limits[k].line);
+        return fault(p, p->limits[i].line, what);
+    }
+    return PLUMB_OK;
+}
+
 static int check_limits(struct parser *p)
 {
     struct plumb_gate_rule *rule = p->rule;
@@ -257,11 +278,8 @@ static int check_limits(struct parser *p)
         int rc = read_limit(p, &p->limits[i], &rule->limits[i]);
         if (rc < 0)
             return rc;
-        for (size_t k = 0; k < i; k++)
-            if ((!rule->limits[i].device && !rule->limits[k].device) ||
-                (rule->limits[i].device && rule->limits[k].device &&
-                 strcmp(rule->limits[i].device, rule->limits[k].device) == 0))
-                return fault(p, p->limits[i].line, "this limit stands twice in the rule");
+        if ((rc = check_reached(p, i)) < 0)
+            return rc;
     }
     if (has(p, KEY_OLD) && !rule->compares)
         return fault(p, p->key_line[KEY_OLD], "'old' is not used: no limit names it");
@@ -440,6 +458,8 @@ static int take_line(struct parser *p, char *line, size_t size)
         return fault(p, p->line, "a zero byte: this is not a text file");
     if (size > LINE_MAX_BYTES)
         return fault(p, p->line, "the line is longer than 4096 bytes");
+    if (!plumb_utf8_valid(line)) /* it would match nothing, and a reviewer could not see why */
+        return fault(p, p->line, "the line is not UTF-8: save the file as UTF-8");
     line = trim(line);
     if (!*line || *line == '#')
         return PLUMB_OK;
