@@ -1,9 +1,11 @@
-/* google.c: see google.h. Entries are matched in the order of the files, as compare.py does: the
- * unit of a benchmark is that of its first entry in A, and entries of another unit are left out. */
+/* google.c: see google.h. Entries are matched in the order in which compare.py has them: that of
+ * the families, which is not that of a file whose benchmarks were interleaved at random. The unit
+ * of a benchmark is that of its first entry in A, and entries of another unit are left out. */
 #include "analyze/compare/google.h"
 
 #include <math.h>
 #include <regex.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +19,19 @@ struct entry {
     const char *name, *unit, *aggregate, *label;
     double real, cpu; /* NaN: it has no times */
     bool is_aggregate;
+    int64_t family, instance, repetition; /* -1: not given */
+    size_t place;                         /* in the file */
+};
+
+struct samples {
+    double *real, *cpu;
+    size_t n;
 };
 
 struct side {
     struct entry *entries;
     size_t count;
+    struct samples of_row; /* memory for those of one benchmark */
 };
 
 static const char *text_at(json object, const char *name)
@@ -33,6 +43,12 @@ static double number_at(json object, const char *name)
 {
     json v = plumb_json_get(object, name);
     return plumb_json_is_number(v) ? plumb_json_as_real(v) : NAN;
+}
+
+static int64_t index_at(json object, const char *name)
+{
+    json v = plumb_json_get(object, name);
+    return plumb_json_is(v, PLUMB_JSON_IS_INT) ? plumb_json_whole(v) : -1;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -66,13 +82,48 @@ static void add_entry(struct side *s, struct plumb_arena *arena, const regex_t *
         name = filtered(arena, filter, name);
     if (!name || plumb_json_is(plumb_json_get(v, "error_occurred"), PLUMB_JSON_IS_TRUE))
         return;
-    s->entries[s->count++] = (struct entry){.name = name,
-                                            .unit = text_at(v, "time_unit"),
-                                            .aggregate = aggregate ? aggregate : "",
-                                            .label = text_at(v, "label"),
-                                            .real = number_at(v, "real_time"),
-                                            .cpu = number_at(v, "cpu_time"),
-                                            .is_aggregate = type && strcmp(type, "aggregate") == 0};
+    s->entries[s->count] = (struct entry){.name = name,
+                                          .unit = text_at(v, "time_unit"),
+                                          .aggregate = aggregate ? aggregate : "",
+                                          .label = text_at(v, "label"),
+                                          .real = number_at(v, "real_time"),
+                                          .cpu = number_at(v, "cpu_time"),
+                                          .is_aggregate = type && strcmp(type, "aggregate") == 0,
+                                          .family = index_at(v, "family_index"),
+                                          .instance = index_at(v, "per_family_instance_index"),
+                                          .repetition = index_at(v, "repetition_index"),
+                                          .place = s->count};
+    s->count++;
+}
+
+static int by_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_family(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = by_number(x->family, y->family);
+    order = order ? order : by_number(x->instance, y->instance);
+    order = order ? order : x->is_aggregate - y->is_aggregate;
+    order = order ? order : by_number(x->repetition, y->repetition);
+    return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Files older than version 1.5.4 of google/benchmark have no families, and stay as they are. */
+static void sort_side(struct side *s)
+{
+    bool families = false;
+    for (size_t i = 0; i < s->count; i++)
+        families |= s->entries[i].family >= 0;
+    if (families)
+        qsort(s->entries, s->count, sizeof *s->entries, by_family);
+}
+
+static double *reals(struct plumb_arena *arena, size_t n)
+{
+    return plumb_arena_alloc(arena, (n + 1) * sizeof(double));
 }
 
 static int read_side(struct side *s, struct plumb_arena *arena, json root, const char *filter,
@@ -87,8 +138,11 @@ static int read_side(struct side *s, struct plumb_arena *arena, json root, const
         add_entry(s, arena, filter ? &regex : NULL, plumb_json_at(list, i));
     if (filter)
         regfree(&regex);
-    return s->entries ? PLUMB_OK
-                      : plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for benchmarks");
+    s->of_row = (struct samples){reals(arena, s->count), reals(arena, s->count), 0};
+    if (!s->entries || !s->of_row.real || !s->of_row.cpu)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for benchmarks");
+    sort_side(s);
+    return PLUMB_OK;
 }
 
 /* ---- One benchmark --------------------------------------------------------------------------- */
@@ -106,22 +160,15 @@ static double change(double before, double after)
     return (after - before) / fabs(before);
 }
 
-struct samples {
-    double *real, *cpu;
-    size_t n;
-};
-
-static bool collect(struct samples *out, struct plumb_arena *arena, const struct side *s,
-                    const char *name, const char *unit)
+static struct samples collect(const struct side *s, const char *name, const char *unit)
 {
-    *out = (struct samples){.real = plumb_arena_alloc(arena, (s->count + 1) * sizeof(double)),
-                            .cpu = plumb_arena_alloc(arena, (s->count + 1) * sizeof(double))};
-    for (size_t i = 0; out->real && out->cpu && i < s->count; i++)
+    struct samples out = s->of_row;
+    for (size_t i = 0; i < s->count; i++)
         if (is_of(&s->entries[i], name, unit)) {
-            out->real[out->n] = s->entries[i].real;
-            out->cpu[out->n++] = s->entries[i].cpu;
+            out.real[out.n] = s->entries[i].real;
+            out.cpu[out.n++] = s->entries[i].cpu;
         }
-    return out->real && out->cpu;
+    return out;
 }
 
 static int test(struct plumb_google_row *row, const struct samples *a, const struct samples *b,
@@ -131,8 +178,8 @@ static int test(struct plumb_google_row *row, const struct samples *a, const str
     int rc;
     if (a->n < PLUMB_GOOGLE_LEAST || b->n < PLUMB_GOOGLE_LEAST)
         return PLUMB_OK;
-    if ((rc = plumb_ranksum(&real, a->real, a->n, b->real, b->n, err)) < 0 ||
-        (rc = plumb_ranksum(&cpu, a->cpu, a->n, b->cpu, b->n, err)) < 0)
+    if ((rc = plumb_ranksum_as_scipy(&real, a->real, a->n, b->real, b->n, err)) < 0 ||
+        (rc = plumb_ranksum_as_scipy(&cpu, a->cpu, a->n, b->cpu, b->n, err)) < 0)
         return rc;
     row->tested = true;
     row->real_p = real.p;
@@ -186,8 +233,7 @@ static int add_row(struct plumb_google *out, const struct entry *first, const st
                                    .aggregate = first->aggregate,
                                    .is_aggregate = first->is_aggregate};
     for (int i = 0; i < 2; i++) {
-        if (!collect(&s[i], &out->arena, &sides[i], first->name, first->unit))
-            return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for benchmarks");
+        s[i] = collect(&sides[i], first->name, first->unit);
         row.repetitions[i] = s[i].n;
     }
     size_t n = s[0].n < s[1].n ? s[0].n : s[1].n;
@@ -225,7 +271,7 @@ static double seconds(const struct entry *e, double time)
     return time * (e->unit ? NAN : 1e-9);
 }
 
-/* Of every repetition, aggregates left out. False: there is none. */
+/* Of every repetition, aggregates left out. False: there is none above 0. */
 static bool geomean(const struct side *s, double *real, double *cpu)
 {
     double logs[2] = {0, 0};
@@ -240,7 +286,7 @@ static bool geomean(const struct side *s, double *real, double *cpu)
     }
     *real = n ? exp(logs[0] / (double)n) : 0;
     *cpu = n ? exp(logs[1] / (double)n) : 0;
-    return n > 0;
+    return *real > 0 || *cpu > 0;
 }
 
 static bool seen(const struct side *s, size_t at)

@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 
+enum { HALF = PLUMB_RANKSUM_EXACT / 2, PAIRS = HALF * HALF, SCIPY_EXACT = 8 };
+
 struct ranked {
     double value;
     bool of_a;
@@ -59,8 +61,7 @@ static void count_orders(double *counts, size_t na, size_t nb)
 
 static double exact_p(double u, size_t na, size_t nb)
 {
-    enum { HALF = PLUMB_RANKSUM_EXACT / 2 };
-    double counts[HALF * HALF + 1];
+    double counts[PAIRS + 1];
     double all = 0;
     double tail = 0;
     double pairs = (double)na * (double)nb;
@@ -84,8 +85,8 @@ static double normal_p(double u, double na, double nb, double ties)
     return erfc(distance / sqrt(2 * variance));
 }
 
-int plumb_ranksum(struct plumb_ranksum *out, const double *a, size_t na, const double *b, size_t nb,
-                  plumb_error *err)
+static int ranksum(struct plumb_ranksum *out, const double *a, size_t na, const double *b,
+                   size_t nb, bool countable, plumb_error *err)
 {
     size_t n = na + nb;
     double ties;
@@ -101,9 +102,23 @@ int plumb_ranksum(struct plumb_ranksum *out, const double *a, size_t na, const d
     double sum = rank_sum(all, n, &ties);
     free(all);
     out->u = sum - (double)na * ((double)na + 1) / 2;
-    out->exact = ties == 0 && n <= PLUMB_RANKSUM_EXACT;
+    out->exact = ties == 0 && countable;
     out->p = out->exact ? exact_p(out->u, na, nb) : normal_p(out->u, (double)na, (double)nb, ties);
     return PLUMB_OK;
+}
+
+int plumb_ranksum(struct plumb_ranksum *out, const double *a, size_t na, const double *b, size_t nb,
+                  plumb_error *err)
+{
+    return ranksum(out, a, na, b, nb, na + nb <= PLUMB_RANKSUM_EXACT, err);
+}
+
+int plumb_ranksum_as_scipy(struct plumb_ranksum *out, const double *a, size_t na, const double *b,
+                           size_t nb, plumb_error *err)
+{
+    size_t fewer = na < nb ? na : nb, more = na < nb ? nb : na;
+    return ranksum(out, a, na, b, nb, fewer <= SCIPY_EXACT && more <= PAIRS / (fewer + !fewer),
+                   err);
 }
 
 double plumb_ranksum_least_p(size_t na, size_t nb)

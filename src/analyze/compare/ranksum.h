@@ -24,6 +24,11 @@ struct plumb_ranksum {
 int plumb_ranksum(struct plumb_ranksum *out, const double *a, size_t na, const double *b, size_t nb,
                   plumb_error *err);
 
+/* The same, but exact where mannwhitneyu() of scipy is: when a sample has at most 8 values and no
+ * two are equal. From 626 pairs on it is the normal approximation all the same. */
+int plumb_ranksum_as_scipy(struct plumb_ranksum *out, const double *a, size_t na, const double *b,
+                           size_t nb, plumb_error *err);
+
 /* The smallest p that samples of these sizes can have: all values of one below all of the other. If
  * it is above the required level, the test cannot reject anything. */
 double plumb_ranksum_least_p(size_t na, size_t nb);

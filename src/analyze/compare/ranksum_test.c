@@ -90,6 +90,28 @@ static void large_samples_are_approximated_and_agree(void **state)
     assert_float_equal(r.p, 0.0031935408185939456, 0.0006); /* counted out */
 }
 
+/* Figures of scipy 1.17, alternative "two-sided". */
+static void as_scipy_counts_where_scipy_does(void **state)
+{
+    static const double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 9.5};
+    static const double b[] = {4.5, 5.5, 6.5, 7.5, 8.5, 10, 11, 12, 13};
+    static const double few[] = {1.5, 2.5, 30.5};
+    double many[60];
+    struct plumb_ranksum r;
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        many[i] = i;
+    assert_int_equal(plumb_ranksum_as_scipy(&r, a, 9, b, 9, NULL), PLUMB_OK);
+    assert_false(r.exact);
+    assert_float_equal(r.p, 0.0272753837615853, 1e-12);
+    assert_float_equal(tested(a, 9, b, 9).p, 0.024434389140271493, 1e-12);
+    assert_int_equal(plumb_ranksum_as_scipy(&r, few, 3, many, 60, NULL), PLUMB_OK);
+    assert_true(r.exact);
+    assert_float_equal(r.p, 0.08602150537634408, 1e-12);
+    assert_int_equal(plumb_ranksum_as_scipy(&r, many, 60, few, 0, NULL), PLUMB_OK);
+    assert_float_equal(r.p, 1, 0);
+}
+
 static void what_does_not_differ_has_p_1(void **state)
 {
     static const double same[] = {7, 7, 7, 7}, a[] = {1, 4}, b[] = {2, 3};
@@ -121,6 +143,7 @@ int main(void)
         cmocka_unit_test(the_sides_can_be_swapped),
         cmocka_unit_test(ties_take_the_corrected_approximation),
         cmocka_unit_test(large_samples_are_approximated_and_agree),
+        cmocka_unit_test(as_scipy_counts_where_scipy_does),
         cmocka_unit_test(what_does_not_differ_has_p_1),
         cmocka_unit_test(the_least_p_is_that_of_complete_separation),
     };

@@ -2,6 +2,7 @@
 #include "report/compare/google.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,9 +71,9 @@ static void put_verdicts(struct plumb_buf *out, const struct plumb_google *g)
 static void put_text(struct plumb_buf *out, const struct plumb_google *g, bool aggregates)
 {
     static const char geomean[] = "OVERALL_GEOMEAN";
-    size_t width = strlen(geomean);
+    size_t width = strlen(g->has_geomean ? geomean : "Benchmark");
     for (size_t i = 0; i < g->count; i++)
-        width = strlen(g->rows[i].name) > width ? strlen(g->rows[i].name) : width;
+        width = plumb_width_for(width, g->rows[i].name, SIZE_MAX);
     width += strlen("_pvalue");
     put_name(out, "Benchmark", "", width + 12);
     plumb_buf_str(out,
