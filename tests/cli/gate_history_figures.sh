@@ -196,6 +196,23 @@ has out.txt 'a, items_per_second: figure is 40, was 50 (-20.0 %)' '1 pass, 1 reg
 sed '/^node/d' rate.rules >all.rules
 expect 'the same without a node' 1 gate --history g.db all.rules g2.json
 has out.txt '1 pass, 1 regression'
+# A figure of 0 is a figure, and one may be below 0.
+jq '.benchmarks |= map(. + {misses: 0, drift: -3.5})' g.json >zero.json
+cat >zero.rules <<'END'
+[no misses]
+metric = figure
+name = misses
+limit = <= 0
+[drift]
+metric = figure
+name = drift
+limit = >= -4, <= -3
+END
+expect 'figures of 0 and below' 0 gate zero.rules zero.json
+has out.txt '4 pass' '-3.5'
+jq '.benchmarks |= map(. + {misses: 2, drift: -2.5})' g.json >zero.json
+expect 'more than 0, and outside' 1 gate zero.rules zero.json
+has out.txt '4 regressions' 'a, misses: figure is 2, limit <= 0' 'drift: figure is -2.5, limit >= -4, <= -3'
 # Two benchmarks whose names have one hash.
 google h.json 1 dekpineefjnebbmk=100 bkjdaihjfmhmfbla=200
 jq '.benchmarks |= map(. + {items_per_second: 50})' h.json >h1.json

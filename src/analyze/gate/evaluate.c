@@ -221,6 +221,7 @@ static int judge(struct work *w, const struct samples *old, const struct samples
 {
     struct plumb_gate_check *c = w->check;
     bool history = w->rule->old == PLUMB_GATE_OLD_HISTORY;
+    bool figures = w->rule->metric->quantity == PLUMB_GATE_SIZE;
     /* The records of a baseline come from results of the same kind. */
     const struct plumb_gate_times before = {old->at, old->count,
                                             history ? fresh->resolution : old->resolution};
@@ -229,7 +230,8 @@ static int judge(struct work *w, const struct samples *old, const struct samples
     for (size_t i = 0; i < c->limit->bounds; i++) {
         struct plumb_gate_judgement j;
         const struct plumb_gate_bound *b = &c->limit->bound[i];
-        int rc = history && b->of_old > 0
+        int rc = figures && !(b->of_old > 0) ? plumb_gate_judge_figures(&j, &after, b, w->err)
+                 : history && b->of_old > 0
                      ? plumb_gate_judge_baseline(&j, &before, &after, b, w->rule->floor, w->err)
                      : plumb_gate_judge(&j, &before, &after, old->in_turn && fresh->in_turn, b,
                                         w->rule->floor, w->err);

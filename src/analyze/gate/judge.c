@@ -331,6 +331,45 @@ int plumb_gate_judge(struct plumb_gate_judgement *out, const struct plumb_gate_t
     return rc;
 }
 
+static bool figure_meets(double value, const struct plumb_gate_bound *b)
+{
+    switch (b->op) {
+    case PLUMB_GATE_AT_MOST:
+        return value <= b->add;
+    case PLUMB_GATE_BELOW:
+        return value < b->add;
+    case PLUMB_GATE_AT_LEAST:
+        return value >= b->add;
+    default:
+        return value > b->add;
+    }
+}
+
+int plumb_gate_judge_figures(struct plumb_gate_judgement *out, const struct plumb_gate_times *fresh,
+                             const struct plumb_gate_bound *bound, plumb_error *err)
+{
+    const struct plumb_gate_times none = {NULL, 0, 0};
+    struct plumb_gate_judgement j = unknown(&none, fresh, true);
+    size_t met = 0, n = fresh->count;
+    if (n == 0 || (usable(fresh->ns, n) && bound->add > 0))
+        return plumb_gate_judge(out, &none, fresh, false, bound, 0, err);
+    double *scratch = calloc(n, sizeof *scratch);
+    if (!scratch)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        met += figure_meets(fresh->ns[i], bound);
+        j.why = isfinite(fresh->ns[i]) ? j.why : "a sample is not a number";
+    }
+    if (!j.why) {
+        j.new_median = median_of(scratch, fresh->ns, n);
+        j.answer = met == n ? PLUMB_GATE_MEETS : met == 0 ? PLUMB_GATE_FAILS : j.answer;
+        j.why = met > 0 && met < n ? "the figures lie on both sides of the limit" : NULL;
+    }
+    free(scratch);
+    *out = j;
+    return PLUMB_OK;
+}
+
 int plumb_gate_judge_baseline(struct plumb_gate_judgement *out,
                               const struct plumb_gate_times *records,
                               const struct plumb_gate_times *fresh,

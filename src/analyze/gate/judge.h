@@ -59,6 +59,11 @@ int plumb_gate_judge(struct plumb_gate_judgement *out, const struct plumb_gate_t
                      const struct plumb_gate_times *fresh, bool in_turn,
                      const struct plumb_gate_bound *bound, double floor, plumb_error *err);
 
+/* The same of figures against a fixed limit. A figure may be 0 or below, as a number of errors is,
+ * and so may the limit; there is no ratio then, and every figure must lie on one side of it. */
+int plumb_gate_judge_figures(struct plumb_gate_judgement *out, const struct plumb_gate_times *fresh,
+                             const struct plumb_gate_bound *bound, plumb_error *err);
+
 /* The same against the median of a baseline, whose few records were measured on different days: no
  * test has any power there. The median fails if it is beyond the limit, and further from the
  * baseline than the record that lies furthest; between the two it cannot tell. */

@@ -288,6 +288,32 @@ static void fill(double *out, size_t n, double middle, double spread, uint64_t s
         out[i] = middle * (1 + spread * (uniform(&seed) - 0.5));
 }
 
+static enum plumb_gate_answer figures(double a, double b, enum plumb_gate_op op, double limit)
+{
+    const double values[] = {a, b};
+    const struct plumb_gate_times fresh = {values, 2, 0};
+    const struct plumb_gate_bound bound = {.op = op, .add = limit};
+    struct plumb_gate_judgement j;
+    assert_int_equal(plumb_gate_judge_figures(&j, &fresh, &bound, NULL), PLUMB_OK);
+    assert_true((j.answer == PLUMB_GATE_CANNOT_TELL) == (j.why != NULL));
+    return j.answer;
+}
+
+static void figures_may_be_0_and_below(void **state)
+{
+    (void)state;
+    assert_int_equal(figures(0, 0, PLUMB_GATE_AT_MOST, 0), PLUMB_GATE_MEETS);
+    assert_int_equal(figures(0, 0, PLUMB_GATE_BELOW, 0), PLUMB_GATE_FAILS);
+    assert_int_equal(figures(0, 3, PLUMB_GATE_AT_MOST, 5), PLUMB_GATE_MEETS);
+    assert_int_equal(figures(3, 2, PLUMB_GATE_AT_MOST, 0), PLUMB_GATE_FAILS);
+    assert_int_equal(figures(0, 3, PLUMB_GATE_AT_MOST, 1), PLUMB_GATE_CANNOT_TELL);
+    assert_int_equal(figures(-3, -4, PLUMB_GATE_AT_LEAST, -4), PLUMB_GATE_MEETS);
+    assert_int_equal(figures(-3, -4, PLUMB_GATE_ABOVE, -3), PLUMB_GATE_FAILS);
+    assert_int_equal(figures(NAN, 0, PLUMB_GATE_AT_MOST, 1), PLUMB_GATE_CANNOT_TELL);
+    assert_int_equal(figures(INFINITY, 2, PLUMB_GATE_AT_LEAST, 1), PLUMB_GATE_CANNOT_TELL);
+    assert_int_equal(figures(2, 3, PLUMB_GATE_AT_LEAST, 1), PLUMB_GATE_MEETS);
+}
+
 static void both_directions_are_judged_alike(void **state)
 {
     double old[40], fresh[40];
@@ -364,6 +390,7 @@ int main(void)
         cmocka_unit_test(few_samples_cannot_tell),
         cmocka_unit_test(what_is_not_a_time_cannot_tell),
         cmocka_unit_test(a_fixed_limit_is_met_by_what_equals_it),
+        cmocka_unit_test(figures_may_be_0_and_below),
         cmocka_unit_test(both_directions_are_judged_alike),
         cmocka_unit_test(a_regression_is_beyond_the_absolute_floor_too),
         cmocka_unit_test(drift_cancels_in_turn_and_cannot_be_told_from_a_change_otherwise),

@@ -3,8 +3,8 @@
  *     limit  = "none" | bound [ "," bound ]
  *     bound  = op ( amount | "old" [ "*" number | ("+" | "-") amount ] )
  *     op     = "==" | "!=" | "<=" | "<" | ">=" | ">"
- *     amount = number [ unit ]            of times and bytes a unit is required; of counts that may
- *                                         be below 0, a fixed one may have a "-"
+ *     amount = number [ unit ]            of times and bytes a unit is required; of counts and
+ *                                         figures that may be below 0, a fixed one may have a "-"
  *     unit   = "ns" | "us" | "ms" | "s" | "B" | "kB" ... "GB" | "KiB" ... "GiB" | "%"
  *
  * "%" and "*" only after "old". Numbers are decimal; "1e6" and "0x10" are refused, because a slip
@@ -224,6 +224,11 @@ static const char *read_change(struct plumb_gate_bound *b, const char *p,
     return NULL;
 }
 
+static bool may_be_negative(enum plumb_gate_quantity quantity)
+{
+    return quantity == PLUMB_GATE_SIGNED || quantity == PLUMB_GATE_SIZE;
+}
+
 static const char *read_bound(struct plumb_gate_bound *b, const char *p,
                               enum plumb_gate_quantity quantity, char why[PLUMB_GATE_WHY])
 {
@@ -241,7 +246,7 @@ static const char *read_bound(struct plumb_gate_bound *b, const char *p,
     if (strncmp(p, "old", 3) == 0)
         return read_change(b, skip(p + 3), quantity, why);
     text = p;
-    negative = quantity == PLUMB_GATE_SIGNED && *p == '-';
+    negative = may_be_negative(quantity) && *p == '-';
     p = read_amount(&a, false, p + negative, quantity);
     if (!p) {
         snprintf(why, PLUMB_GATE_WHY, "'%.40s' is not %s, nor 'old'", text, unit_hint(quantity));
@@ -303,7 +308,9 @@ static bool can_hold(const struct plumb_gate_limit *l, enum plumb_gate_quantity 
             most = fmin(most, b->add);
         open |= b->op == PLUMB_GATE_BELOW || b->op == PLUMB_GATE_ABOVE;
     }
-    return least < most || (least == most && !open); /* values are never below 0 */
+    if (quantity == PLUMB_GATE_TIME && !(most > 0)) /* a time is above 0 */
+        return false;
+    return least < most || (least == most && !open);
 }
 
 const char *plumb_gate_limit_parse(struct plumb_gate_limit *out, const char *text,
@@ -332,7 +339,7 @@ const char *plumb_gate_limit_parse(struct plumb_gate_limit *out, const char *tex
     }
     if (*p)
         snprintf(why, PLUMB_GATE_WHY, "'%.40s' stands after the limit", p);
-    else if (quantity != PLUMB_GATE_SIGNED && out->bounds == 1 &&
+    else if (!may_be_negative(quantity) && out->bounds == 1 &&
              out->bound[0].op == PLUMB_GATE_BELOW && out->bound[0].of_old == 0 &&
              !(out->bound[0].add > 0))
         snprintf(why, PLUMB_GATE_WHY, "no value is below 0");

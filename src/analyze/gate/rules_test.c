@@ -130,6 +130,8 @@ static void what_is_wrong_is_refused_with_its_line(void **state)
         {"[a]\nmetric = copies\nlimit = > 9223372036854775807\n", "no value meets"},
         {"[a]\nmetric = copies\nlimit = >= -1\n", "'-1' is not a number, as 3"},
         {"[a]\nmetric = user\nlimit = > -4, < -3\n", "no value meets"},
+        {"[a]\nmetric = figure\nname = x\nlimit = > -3, < -4\n", "g.rules:4: no value meets"},
+        {"[a]\nmetric = wall_clock\nlimit = <= 0 s\n", "g.rules:3: no value meets '<= 0 s'"},
         {"[a]\nmetric = copies\nlimit = <= 1, <= 2, <= 3\n", "stands after the limit"},
         {"[a]\nmetric = copies\nlimit = <= old * 0\n", "after 'old *' comes a number above 0"},
         {"[a]\nmetric = copies\nlimit = <= old - 100 %\n", "cannot fall by 100 %"},
