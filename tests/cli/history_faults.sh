@@ -138,6 +138,17 @@ one_line "'/dev/null' is not a regular file"
 expect 'no folder can be made' 2 history_of add --db first.json/x.db first.json
 one_line "first.json"
 
+# ---- Odd names -----------------------------------------------------------------------------------
+# SQLite would keep nothing of the first two, and the third elsewhere.
+for db in ':memory:' 'file:m?mode=memory' 'file:other.db' 'a b?c=1%41#.db' -dash.db "q'uo\"te.db" "$PWD/file:x"; do
+    expect "a history called $db" 0 history_of add --db "$db" --no-compare first.json
+    [ -s "./${db#"$PWD/"}" ] || fail "$name: no such file"
+    expect "reading $db" 0 history_of list --db "$db" --format csv
+    [ "$(grep -c . out.txt)" = 6 ] || fail "$name: $(cat out.txt)"
+done
+expect 'no name' 2 history_of add --db '' --no-compare first.json
+one_line 'the name of the history is empty'
+
 # ---- Damage --------------------------------------------------------------------------------------
 for part in 20 40 60 80; do
     cp .plumb/history.db damaged.db

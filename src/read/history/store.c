@@ -92,6 +92,8 @@ static int check_file(const struct plumb_store *s, bool write, bool *fresh, plum
 {
     struct stat st;
     char magic[16] = "";
+    if (!s->path[0])
+        return plumb_fail(err, PLUMB_ERR_ARG, "the name of the history is empty");
     *fresh = stat(s->path, &st) < 0 && errno == ENOENT;
     if (*fresh)
         return write
@@ -180,7 +182,10 @@ static int open_db(struct plumb_store *s, bool write, bool fresh, plumb_error *e
 {
     /* Reading wants to write too: it finishes the undoing of what a killed process had begun. */
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (write ? SQLITE_OPEN_CREATE : 0);
-    int rc = sqlite3_open_v2(s->path, &s->db, flags, NULL);
+    /* Without a folder, SQLite takes ":memory:" and "file:..." for something else than a file. */
+    char *name = sqlite3_mprintf("%s%s", s->path[0] == '/' ? "" : "./", s->path);
+    int rc = name ? sqlite3_open_v2(name, &s->db, flags, NULL) : SQLITE_NOMEM;
+    sqlite3_free(name);
     if (rc != SQLITE_OK)
         return plumb_store_error(s, rc, "open", err);
     sqlite3_extended_result_codes(s->db, 1);
@@ -199,7 +204,7 @@ static int open_db(struct plumb_store *s, bool write, bool fresh, plumb_error *e
 int plumb_store_open(struct plumb_store **out, const char *path, bool write, uint32_t wait_ms,
                      plumb_error *err)
 {
-    bool fresh;
+    bool fresh = false;
     int rc;
     struct plumb_store *s = calloc(1, sizeof *s);
     if (!s || !(s->path = strdup(path))) {
