@@ -2,6 +2,7 @@
  * none becomes a part of a statement. */
 #include "read/history/store_parts.h"
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #if defined(PLUMB_HISTORY)
@@ -207,19 +208,35 @@ static void take_row(struct plumb_result_list *l, struct plumb_result_item *item
     item->extra = bare ? NULL : text_at(l, q, 22);
 }
 
-/* A key is compared as a text. An unused condition is true, whatever its parameters are. */
-static const char conditions[] =
-    " FROM record WHERE (:id = 0 OR id = :id)"
-    " AND (:workload IS NULL OR workload = :workload) AND (:variant IS NULL OR variant = :variant)"
-    " AND (:version IS NULL OR version = :version) AND (:recipe IS NULL OR recipe = :recipe)"
-    " AND (:hardware IS NULL OR hardware = :hardware)"
-    " AND (:software IS NULL OR software = :software) AND (:branch IS NULL OR branch = :branch)"
-    " AND (:run_source IS NULL OR run_source = :run_source)"
-    " AND (:not_recipe IS NULL OR recipe IS NOT :not_recipe)"
-    " AND time_ns >= :since AND (:until = 0 OR time_ns <= :until)"
-    " AND (:eligible = 0 OR (eligible = 1 AND success = 1))"
-    " AND (:trusted = 0 OR eligible = 1 OR run_source = 'scheduled_main')"
-    " ORDER BY time_ns DESC, id DESC LIMIT :newest";
+/* The conditions that the filter has. A key is compared as a text. Unused conditions are left out,
+ * and not true for every row, so that a cohort is found by the index: with a scan of all records
+ * for each result, adding 12,000 benchmarks took 75 s. */
+static void put_conditions(struct plumb_buf *sql, const struct plumb_store_filter *f)
+{
+    const struct {
+        bool used;
+        const char *text;
+    } all[] = {
+        {f->id != 0, "id = :id"},
+        {f->cohort.workload, "workload = :workload"},
+        {f->cohort.variant, "variant = :variant"},
+        {f->cohort.version, "version = :version"},
+        {f->cohort.recipe, "recipe = :recipe"},
+        {f->cohort.hardware, "hardware = :hardware"},
+        {f->cohort.software, "software = :software"},
+        {f->branch, "branch = :branch"},
+        {f->run_source, "run_source = :run_source"},
+        {f->not_recipe, "recipe IS NOT :not_recipe"},
+        {f->until_ns > 0, "time_ns <= :until"},
+        {f->eligible, "eligible = 1 AND success = 1"},
+        {f->trusted, "(eligible = 1 OR run_source = 'scheduled_main')"},
+    };
+    plumb_buf_str(sql, " FROM record WHERE time_ns >= :since");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].used)
+            plumb_buf_printf(sql, " AND %s", all[i].text);
+    plumb_buf_str(sql, " ORDER BY time_ns DESC, id DESC LIMIT :newest");
+}
 
 static void bind_filter(sqlite3_stmt *q, const struct plumb_store_filter *f)
 {
@@ -235,18 +252,19 @@ static void bind_filter(sqlite3_stmt *q, const struct plumb_store_filter *f)
     bind_text(q, ":run_source", f->run_source);
     bind_whole(q, ":since", (int64_t)f->since_ns);
     bind_whole(q, ":until", (int64_t)f->until_ns);
-    bind_whole(q, ":eligible", f->eligible);
-    bind_whole(q, ":trusted", f->trusted);
     bind_whole(q, ":newest", f->newest ? (int64_t)f->newest : -1);
 }
 
 static int select_records(struct plumb_result_list *out, struct plumb_store *s,
                           const struct plumb_store_filter *f, plumb_error *err)
 {
-    char sql[sizeof columns + sizeof conditions + 16];
+    struct plumb_buf sql = {0};
     sqlite3_stmt *q = NULL;
-    snprintf(sql, sizeof sql, "SELECT %s%s", columns, conditions);
-    int rc = prepare(s, &q, sql, "read", err);
+    plumb_buf_printf(&sql, "SELECT %s", columns);
+    put_conditions(&sql, f);
+    int rc = sql.failed ? plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a history")
+                        : prepare(s, &q, sql.data, "read", err);
+    plumb_buf_fini(&sql);
     if (rc < 0)
         return rc;
     bind_filter(q, f);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "read/history/store.h"
+#include "read/history/store_parts.h"
 
 #if defined(PLUMB_HISTORY)
 
@@ -98,6 +99,52 @@ static void what_is_added_comes_back(void **state)
     assert_string_equal(r->metrics[1].name, "it's; DROP TABLE record");
     assert_true(isnan(r->metrics[1].value));
     plumb_result_list_fini(&list);
+    plumb_store_close(s);
+}
+
+static int count_ticks(void *ticks)
+{
+    ++*(int *)ticks;
+    return 0;
+}
+
+/* Hundreds of instructions of SQLite's machine, whatever the processor is. */
+static int work_of(struct plumb_store *s, const char *variant)
+{
+    struct plumb_store_filter f = {
+        .cohort = {"w", variant, "1", "r", "hw-1", "sw-1"}, .eligible = true, .newest = 6};
+    int ticks = 0;
+    sqlite3_progress_handler(s->db, 100, count_ticks, &ticks);
+    assert_int_equal(counted(s, f), 1);
+    sqlite3_progress_handler(s->db, 0, NULL, NULL);
+    return ticks;
+}
+
+static void a_cohort_is_found_without_reading_all_records(void **state)
+{
+    (void)state;
+    unlink("many.db");
+    struct plumb_store *s = opened("many.db", true);
+    plumb_error err = {0, ""};
+    assert_int_equal(plumb_store_begin(s, &err), PLUMB_OK);
+    for (int i = 0; i < 2000; i++) {
+        char variant[24], digest[24];
+        struct plumb_result_list list;
+        bool known;
+        plumb_result_list_init(&list);
+        struct plumb_result_item *item = plumb_result_add(&list);
+        snprintf(variant, sizeof variant, "v%d", i);
+        snprintf(digest, sizeof digest, "d%d", i);
+        item->digest = digest;
+        item->r.time_ns = 1;
+        item->r.eligible = 1;
+        item->r.cohort = (plumb_cohort){"w", variant, "1", "r", "hw-1", "sw-1"};
+        assert_int_equal(plumb_store_add(s, item, &known, &err), PLUMB_OK);
+        plumb_result_list_fini(&list);
+    }
+    assert_int_equal(plumb_store_end(s, true, &err), PLUMB_OK);
+    assert_in_range(work_of(s, "v1"), 0, 20);
+    assert_in_range(work_of(s, "v1999"), 0, 20);
     plumb_store_close(s);
 }
 
@@ -255,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_added_comes_back),
+        cmocka_unit_test(a_cohort_is_found_without_reading_all_records),
         cmocka_unit_test(an_equal_result_is_one_record_which_may_become_eligible),
         cmocka_unit_test(filters_choose),
         cmocka_unit_test(removed_records_take_their_metrics_along),
