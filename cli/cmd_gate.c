@@ -170,10 +170,13 @@ static bool needs_result(const plumb_gate_report *gate)
 static bool add_facts(plumb_gate_report *gate, const struct request *r, plumb_error *err)
 {
     for (size_t i = 0; i < r->facts.count; i++) {
-        char key[128];
         const char *equals = strchr(r->facts.at[i], '=');
-        snprintf(key, sizeof key, "%.*s", (int)(equals - r->facts.at[i]), r->facts.at[i]);
-        if (plumb_gate_add_fact(gate, key, equals + 1, err) < 0)
+        char *key = strndup(r->facts.at[i], (size_t)(equals - r->facts.at[i]));
+        int rc = key ? plumb_gate_add_fact(gate, key, equals + 1, err) : -1;
+        if (!key)
+            snprintf(err->message, sizeof err->message, "out of memory");
+        free(key);
+        if (rc < 0)
             return false;
     }
     for (size_t i = 0; i < r->divergences.count; i++)

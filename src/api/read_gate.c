@@ -195,6 +195,28 @@ static int add_result(plumb_gate_report *gate, uint32_t side, const char *path, 
     return rc;
 }
 
+static bool is_same_file(const struct stat *a, const char *path)
+{
+    struct stat b;
+    return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+/* One result given twice, as by a list of all runs and the link `latest`, does not count as a
+ * repeat: it would make any difference look certain. `first` is the new result's source. */
+static int check_twice(const plumb_gate_report *gate, uint32_t side, size_t first, plumb_error *err)
+{
+    const struct plumb_gate_source *sources = gate->gate.side[side_of(side)].sources;
+    struct stat st;
+    if (first >= gate->gate.side[side_of(side)].count || stat(sources[first].path, &st) < 0)
+        return PLUMB_OK;
+    for (size_t i = 0; i < first; i++)
+        if (is_same_file(&st, sources[i].path))
+            return plumb_fail(err, PLUMB_ERR_ARG,
+                              "'%s' and '%s' are the same result: a repeat is a result of its own",
+                              sources[i].path, sources[first].path);
+    return PLUMB_OK;
+}
+
 static bool wants_figures(const plumb_gate_report *gate)
 {
     for (size_t i = 0; i < gate->rules.count; i++)
@@ -212,14 +234,14 @@ int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, const char *pa
         return rc;
     size_t before = gate->gate.side[side_of(side)].count;
     rc = add_result(gate, side, path, err);
-    if (!wants_figures(gate) || rc == PLUMB_ERR_MEMORY)
-        return rc;
-    if (rc >= 0 && !path) /* the newest recording */
-        path = gate->gate.side[side_of(side)].sources[before].path;
-    /* Some results are read by the history alone, and some by the gate alone. */
-    if (path && plumb_gate_take_figures(&gate->gate, side_of(side), before, path, &why) >= 0)
-        return PLUMB_OK;
-    return rc;
+    if (wants_figures(gate) && rc != PLUMB_ERR_MEMORY) {
+        if (rc >= 0 && !path) /* the newest recording */
+            path = gate->gate.side[side_of(side)].sources[before].path;
+        /* Some results are read by the history alone, and some by the gate alone. */
+        if (path && plumb_gate_take_figures(&gate->gate, side_of(side), before, path, &why) >= 0)
+            rc = PLUMB_OK;
+    }
+    return rc < 0 ? rc : check_twice(gate, side, before, err);
 }
 
 /* The source of what the caller measured on a side. */
@@ -396,6 +418,9 @@ int plumb_gate_read_time(double *ns, double *resolution, const char *run, const 
 int plumb_gate_add_fact(plumb_gate_report *gate, const char *key, const char *value,
                         plumb_error *err)
 {
+    for (size_t i = 0; i < gate->fact_count; i++)
+        if (strcmp(gate->facts[i].key, key) == 0)
+            return plumb_fail(err, PLUMB_ERR_ARG, "the fact '%s' is given twice", key);
     struct plumb_gate_fact *grown = plumb_arena_grow(
         &gate->gate.arena, gate->facts, &gate->fact_cap, gate->fact_count + 1, sizeof *grown);
     if (!grown)

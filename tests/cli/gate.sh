@@ -132,6 +132,11 @@ done
     has out.txt '+1.5 %' 'the difference from the limit is within the error of quantiles'
     expect 'means' 1 gate q-mean.rules $news $olds
 }
+ln -s a.json again.json
+expect 'one result as two repeats' 2 gate time.rules a.json b.json again.json --old a.json
+has err.txt "'a.json' and 'again.json' are the same result: a repeat is a result of its own"
+expect 'one old result twice' 2 gate time.rules b.json --old a.json --old ./a.json
+expect 'as old and as new' 0 gate time.rules a.json --old a.json
 counts() {
     printf '{"format": "plumb-counts", "schema": 1, "counts": [{"node": "x", "step": null, "kind": "%s", "value": %s}]}\n' "$2" "$3" >"$1"
 }
@@ -228,6 +233,11 @@ touch stray.txt
 expect 'a command that fails' 1 gate command.rules --commands --format json
 jq -e '[.checks[].verdict] == ["pass", "regression"] and .verdict == "regression" and .checks[1].new == 1' out.txt \
     >/dev/null || fail "$name: $(cat out.txt)"
+long=$(printf '%0200d' 7)
+expect 'a long key' 1 gate command.rules --commands --fact "$long=x"
+has out.txt "$long: x"
+expect 'a fact given twice' 2 gate command.rules --commands --fact a=1 --fact a=2
+has err.txt "the fact 'a' is given twice"
 expect 'a fact without a key' 2 gate command.rules --fact value
 
 # ---- Formats -------------------------------------------------------------------------------------

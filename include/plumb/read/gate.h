@@ -87,7 +87,8 @@ PLUMB_API int plumb_gate_rule_get(plumb_gate_rule_info *out, const plumb_gate_re
 /* Adds a result: a recording (as plumb_report_open() takes it; NULL: the newest), or a JSON file of
  * google/benchmark, pytest-benchmark, plumb bench, plumb ab or plumb report counts. Results of one
  * side are repeats. A file of plumb ab has both sides.
- *   errors  those of plumb_report_open(); PLUMB_ERR_FORMAT: the file has no values */
+ *   errors  those of plumb_report_open(); PLUMB_ERR_FORMAT: the file has no values; PLUMB_ERR_ARG:
+ *           the side has this result already */
 PLUMB_API int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, const char *path,
                                     plumb_error *err);
 /* Sets the history that rules with "old = history" compare with; NULL: PLUMB_HISTORY_PATH. It is
@@ -158,7 +159,8 @@ PLUMB_API int plumb_gate_pair(plumb_gate_pair_result *out, const plumb_gate_poin
 PLUMB_API int plumb_gate_read_time(double *ns, double *resolution, const char *run,
                                    const char *node, plumb_error *err);
 
-/* Adds a fact that is reported with the checks and not checked: the path of a trace, a commit. */
+/* Adds a fact that is reported with the checks and not checked: the path of a trace, a commit.
+ * PLUMB_ERR_ARG: there is one of this key already. */
 PLUMB_API int plumb_gate_add_fact(plumb_gate_report *gate, const char *key, const char *value,
                                   plumb_error *err);
 /* Adds the facts of the file `path`, JSON of plumb diverge: both traces, tolerances, the first
