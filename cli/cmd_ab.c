@@ -110,12 +110,13 @@ static bool take_sweep(struct request *r, const char *text)
     do {
         if (!isdigit((unsigned char)p[1]))
             return wrong(form, text);
+        errno = 0;
         uint64_t from = strtoull(p + 1, &end, 10);
         if (strncmp(end, "..", 2) == 0 && isdigit((unsigned char)end[2])) {
             uint64_t to = strtoull(end + 2, &end, 10);
-            return (*end == '\0' && add_range(&r->ab, from, to)) || wrong(form, text);
+            return (*end == '\0' && errno == 0 && add_range(&r->ab, from, to)) || wrong(form, text);
         }
-        if (!add_size(&r->ab, from))
+        if (errno != 0 || !add_size(&r->ab, from))
             return wrong(form, text);
         p = end;
     } while (*p == ',');
@@ -129,6 +130,9 @@ static bool take_types(struct request *r, char *text)
     for (char *type = strtok_r(text, ",", &rest); type; type = strtok_r(NULL, ",", &rest)) {
         if (r->ab.type_count == PLUMB_AB_TYPES)
             return wrong("--types takes at most 8 names", type);
+        for (size_t i = 0; i < r->ab.type_count; i++)
+            if (strcmp(r->ab.types[i], type) == 0)
+                return wrong("--types takes each name once", type);
         r->ab.types[r->ab.type_count++] = type;
     }
     return r->ab.type_count > 0 || wrong("--types takes names, as f64,f32", text);
@@ -207,6 +211,29 @@ static bool take(struct request *r, int option, const char *value)
     }
 }
 
+static bool have_word(const struct plumb_ab *ab, const char *word)
+{
+    for (int side = 0; side < 2; side++)
+        for (char *const *p = ab->argv[side]; *p; p++)
+            if (strstr(*p, word))
+                return true;
+    return false;
+}
+
+/* Sizes or types that no command is given would all be one measurement under several names. */
+static bool check_words(const struct request *r)
+{
+    char word[sizeof r->size_name + 2];
+    snprintf(word, sizeof word, "{%s}", r->size_name);
+    const char *missing = r->ab.size_count > 0 && !have_word(&r->ab, word)       ? word
+                          : r->ab.type_count > 0 && !have_word(&r->ab, "{type}") ? "{type}"
+                                                                                 : NULL;
+    if (missing)
+        plumb_cli_usage(&plumb_cmd_ab, "no command has %s, so it would be the same for each",
+                        missing);
+    return !missing;
+}
+
 /* "A... ::: B...", or one command whose two types are compared. */
 static bool take_commands(struct request *r, char **argv)
 {
@@ -239,7 +266,8 @@ static int read_arguments(struct request *r, int argc, char **argv)
             return PLUMB_ARGS_WRONG;
     if (option != PLUMB_ARGS_END)
         return option;
-    return take_commands(r, argv + args.operand) ? PLUMB_ARGS_END : PLUMB_ARGS_WRONG;
+    return take_commands(r, argv + args.operand) && check_words(r) ? PLUMB_ARGS_END
+                                                                   : PLUMB_ARGS_WRONG;
 }
 
 /* ---- Preparation ----------------------------------------------------------------------------- */

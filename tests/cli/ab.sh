@@ -90,10 +90,17 @@ status=$?
 [ $status = 143 ] || fail "SIGTERM: status $status: $(cat stop.txt)"
 [ -z "$(ls -A own)" ] || fail "SIGTERM left $(ls own)"
 
+expect 'sizes that no command takes' 2 ab --sweep n=1,2 -- true n ::: true {type}
+has err.txt 'no command has {n}, so it would be the same for each'
+expect 'types that no command takes' 2 ab --types f64,f32 -- true type
+has err.txt 'no command has {type}'
+expect 'one type twice' 2 ab --types f64,f64 -- true {type}
+has err.txt "--types takes each name once, not 'f64'"
 expect 'a falling sweep' 2 ab --sweep n=3,2 -- ./spin {n} ::: ./spin {n}
 has err.txt '--sweep takes NAME=N,N,... in rising order'
-for sweep in n n= =3 n=x n=3.. n=3..2 n=0 n=1,,2 n=1..2x; do
-    expect "sweep $sweep" 2 ab --sweep $sweep -- ./spin 1 ::: ./spin 1
+for sweep in n n= =3 n=x n=3.. n=3..2 n=0 n=1,,2 n=1..2x n=1,18446744073709551616 n=1..99999999999999999999; do
+    expect "sweep $sweep" 2 ab --sweep $sweep -- true {n} ::: true {n}
+    has err.txt '--sweep takes NAME=N,N,... in rising order'
 done
 expect 'rounds' 2 ab --rounds 5 -- ./spin 1 ::: ./spin 1
 expect 'a host with a slash' 2 ab --host a/b -- ./spin 1 ::: ./spin 1
