@@ -6,13 +6,15 @@
 #include "cli.h"
 #include "launch.h"
 
-enum { OLD, RULE, HISTORY, COMMANDS, FACT, DIVERGENCE, ALSO, METRICS, FORMAT, OUTPUT };
+enum { OLD, RULE, HISTORY, RECIPE, COMMANDS, FACT, DIVERGENCE, ALSO, METRICS, FORMAT, OUTPUT };
 
 static const struct plumb_cli_option options[] = {
     [OLD] = {"old", "RESULT", "compare with this result (repeatable: with several of them)", false},
     [RULE] = {"rule", "NAME", "apply one rule alone", false},
     [HISTORY] = {"history", "FILE", "history of rules with 'old = history' (.plumb/history.db)",
                  false},
+    [RECIPE] = {"recipe", "FILE|HASH",
+                "recipe of the results for 'old = history': a JSON file, or its SHA-256", false},
     [COMMANDS] = {"commands", NULL, "run the commands that rules name", false},
     [FACT] = {"fact", "KEY=TEXT", "report this too, unchecked (repeatable)", false},
     [DIVERGENCE] = {"divergence", "FILE",
@@ -29,7 +31,7 @@ static const char *const formats[] = {"text", "json", "md", "csv", "junit", "git
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 struct request {
-    const char *rules, *rule, *history, *format, *output;
+    const char *rules, *rule, *history, *recipe, *format, *output;
     struct plumb_cli_list fresh, old, facts, divergences, also;
     bool commands, metrics;
 };
@@ -80,6 +82,9 @@ static bool take(struct request *r, int option, const char *value)
         return true;
     case HISTORY:
         r->history = value;
+        return true;
+    case RECIPE:
+        r->recipe = value;
         return true;
     case COMMANDS:
         r->commands = true;
@@ -264,7 +269,8 @@ static int work(const struct request *r)
         return status;
     if (plumb_gate_open(&gate, r->rules, &err) < 0 ||
         (r->rule && plumb_gate_only(gate, r->rule, &err) < 0) ||
-        plumb_gate_use_history(gate, r->history, &err) < 0 || !add_results(gate, r, &err) ||
+        plumb_gate_use_history(gate, r->history, &err) < 0 ||
+        plumb_gate_use_recipe(gate, r->recipe, &err) < 0 || !add_results(gate, r, &err) ||
         plumb_gate_decide(&result, gate, &err) < 0)
         plumb_cli_say(&plumb_cmd_gate, "%s", err.message);
     else

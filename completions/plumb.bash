@@ -84,7 +84,7 @@ _plumb() {
         esac
         ;;
     gate)
-        words='--old --rule --history --commands --fact --divergence --also --metrics --format --output --help'
+        words='--old --rule --history --recipe --commands --fact --divergence --also --metrics --format --output --help'
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json md csv junit github' -- "$current")); return ;;
         esac

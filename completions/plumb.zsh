@@ -242,6 +242,7 @@ _plumb() {
         '--old=[compare with this result (repeatable: with several of them)]:RESULT:' \
         '--rule=[apply one rule alone]:NAME:' \
         '--history=[history of rules with '\''old = history'\'' (.plumb/history.db)]:FILE:_files' \
+        '--recipe=[recipe of the results for '\''old = history'\'': a JSON file, or its SHA-256]:FILE|HASH:_files' \
         '--commands[run the commands that rules name]' \
         '--fact=[report this too, unchecked (repeatable)]:KEY=TEXT:' \
         '--divergence=[report the traces and the first divergent key of JSON of plumb diverge]:FILE:_files' \

@@ -24,7 +24,7 @@ struct plumb_gate_report {
     struct plumb_gate_case gate;
     struct plumb_gate_fact *facts;
     size_t fact_count, fact_cap;
-    const char *history;
+    const char *history, *recipe;
     size_t given_of[PLUMB_GATE_SIDES]; /* index plus 1 of the source of measured values */
     uint64_t decided_ns;               /* Unix time; 0: not decided */
     char host[256];
@@ -491,6 +491,12 @@ int plumb_gate_use_history(plumb_gate_report *gate, const char *path, plumb_erro
     return path && !gate->history ? no_memory(err) : PLUMB_OK;
 }
 
+int plumb_gate_use_recipe(plumb_gate_report *gate, const char *recipe, plumb_error *err)
+{
+    gate->recipe = plumb_arena_strdup(&gate->gate.arena, recipe);
+    return recipe && !gate->recipe ? no_memory(err) : PLUMB_OK;
+}
+
 static uint32_t status_of(enum plumb_gate_verdict verdict)
 {
     return verdict == PLUMB_GATE_REGRESSION     ? PLUMB_GATE_STATUS_REGRESSION
@@ -501,16 +507,12 @@ static uint32_t status_of(enum plumb_gate_verdict verdict)
 /* A first run has no history: a rule that needs one then says so. */
 static int find_baselines(plumb_gate_report *gate, plumb_error *err)
 {
-    plumb_error why = {0, ""};
     bool needed = false;
-    int rc;
     for (size_t i = 0; i < gate->rules.count; i++)
         needed |=
             gate->rules.rules[i].compares && gate->rules.rules[i].old == PLUMB_GATE_OLD_HISTORY;
-    rc = needed ? plumb_gate_find_baselines(&gate->gate, gate->history, &why) : PLUMB_OK;
-    if (rc < 0 && rc != PLUMB_ERR_NOT_FOUND)
-        return plumb_fail(err, rc, "%s", why.message);
-    return PLUMB_OK;
+    return needed ? plumb_gate_find_baselines(&gate->gate, gate->history, gate->recipe, err)
+                  : PLUMB_OK;
 }
 
 int plumb_gate_decide(plumb_gate_result *out, plumb_gate_report *gate, plumb_error *err)

@@ -62,12 +62,14 @@ static struct result result_of(const plumb_result *r, struct plumb_arena *arena)
 }
 
 static int open_results(struct results *out, struct plumb_arena *arena, const char *path,
-                        plumb_error *err)
+                        const char *recipe, plumb_error *err)
 {
+    plumb_results_options options = plumb_results_options_default();
     struct plumb_strings seen = {.at = NULL};
     size_t n;
     *out = (struct results){NULL, NULL, 0};
-    int rc = plumb_results_open(&out->all, path, NULL, err);
+    options.recipe = recipe;
+    int rc = plumb_results_open(&out->all, path, &options, err);
     if (rc < 0)
         return rc;
     n = plumb_results_count(out->all);
@@ -101,6 +103,7 @@ struct finding {
     size_t source; /* of the side of the history */
     const struct plumb_gate_rule *rule;
     plumb_history *history;
+    const char *recipe; /* of the results; NULL: as they have it */
     plumb_error *err;
 };
 
@@ -265,7 +268,7 @@ static int find_of_rule(struct finding *f, const struct plumb_gate_keys *keys,
 static int find_of_file(struct finding *f, const char *path)
 {
     struct results results;
-    int rc = open_results(&results, &f->g->arena, path, f->err);
+    int rc = open_results(&results, &f->g->arena, path, f->recipe, f->err);
     if (rc < 0)
         return rc;
     if (!plumb_gate_add(f->g, PLUMB_GATE_SIDE_HISTORY, "history"))
@@ -283,12 +286,16 @@ static int find_of_file(struct finding *f, const char *path)
     return rc;
 }
 
-int plumb_gate_find_baselines(struct plumb_gate_case *g, const char *history, plumb_error *err)
+int plumb_gate_find_baselines(struct plumb_gate_case *g, const char *history, const char *recipe,
+                              plumb_error *err)
 {
-    struct finding f = {.g = g, .err = err};
-    int rc = plumb_history_open(&f.history, history, NULL, err);
+    struct finding f = {.g = g, .recipe = recipe, .err = err};
+    plumb_error why = {0, ""};
+    int rc = plumb_history_open(&f.history, history, NULL, &why);
+    if (rc == PLUMB_ERR_NOT_FOUND) /* a first run */
+        return PLUMB_OK;
     if (rc < 0)
-        return rc;
+        return plumb_fail(err, rc, "%s", why.message);
     for (size_t i = 0; i < g->side[PLUMB_GATE_SIDE_NEW].count && rc >= 0; i++)
         if (!g->side[PLUMB_GATE_SIDE_NEW].sources[i].partial)
             rc = find_of_file(&f, g->side[PLUMB_GATE_SIDE_NEW].sources[i].path);
@@ -319,7 +326,7 @@ int plumb_gate_take_figures(struct plumb_gate_case *g, enum plumb_gate_side side
                             const char *path, plumb_error *err)
 {
     struct results results;
-    int rc = open_results(&results, &g->arena, path, err);
+    int rc = open_results(&results, &g->arena, path, NULL, err);
     if (rc < 0)
         return rc;
     if (source == g->side[side].count) {

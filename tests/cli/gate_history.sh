@@ -59,5 +59,17 @@ jq '.context.host_name = "other"' new.json >other.json
 expect 'another machine' 3 gate h.rules other.json
 has out.txt 'CALIBRATION_NEEDED'
 echo 'not a database' >broken.db
+# The arguments of a run are a part of its recipe: a new path each time needs one that is given.
+recipe=$(printf 'ab%.0s' $(seq 32))
+for day in 1 2; do
+    "$PLUMB_BIN" history add --db recipe.db --recipe "$recipe" --baseline yes --no-compare "day$day.json" >/dev/null 2>&1 ||
+        fail 'cannot add with a recipe'
+done
+expect 'another recipe' 3 gate --history recipe.db h.rules new.json
+has out.txt 'RECIPE_MISMATCH'
+expect 'the same recipe' 0 gate --history recipe.db --recipe "$recipe" h.rules new.json
+has out.txt '2 pass'
+expect 'a wrong recipe' 2 gate --history recipe.db --recipe nothing.json h.rules new.json
+has err.txt 'nothing.json'
 expect 'a damaged history' 2 gate --history broken.db h.rules new.json
 finish

@@ -94,6 +94,9 @@ PLUMB_API int plumb_gate_add_result(plumb_gate_report *gate, uint32_t side, cons
 /* Sets the history that rules with "old = history" compare with; NULL: PLUMB_HISTORY_PATH. It is
  * opened when the gate is decided, if a rule needs it. */
 PLUMB_API int plumb_gate_use_history(plumb_gate_report *gate, const char *path, plumb_error *err);
+/* Sets the recipe of the results for that comparison: the path of a JSON file, or 64 hex digits;
+ * NULL: that of each result. A wrong one is an error of plumb_gate_decide(). */
+PLUMB_API int plumb_gate_use_recipe(plumb_gate_report *gate, const char *recipe, plumb_error *err);
 /* Adds times in ns [n] that the caller measured, in their order, as samples of `metric` of `node`
  * (NULL: of the whole run). `resolution` is the relative error of each, 0 where they are exact.
  * `in_turn`: 1 if sample i of the old and of the new side were measured one after the other.
