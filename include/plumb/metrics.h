@@ -107,9 +107,10 @@ static inline plumb_metric_series *plumb_metric_summary(const char *name,
     return plumb_metric_or_null_(PLUMB_METRIC_SUMMARY, name, options);
 }
 
-/* Adds to a counter (not a negative amount) or to a gauge. Whole amounts of counters are exact up
- * to 2^64. Errors, with nothing changed: PLUMB_ERR_ARG (NaN, infinite, negative for a counter, or
- * another type), counted in plumb_metrics_refused_total. Lock-free: an atomic add, 10 ns. */
+/* Adds to a counter (not a negative amount) or to a gauge. Whole amounts of counters are added up
+ * exactly to 2^64, and read as the nearest double. Errors, with nothing changed: PLUMB_ERR_ARG (NaN,
+ * infinite, negative for a counter, or another type), counted in plumb_metrics_refused_total.
+ * Lock-free: an atomic add, 10 ns. */
 static inline int plumb_metric_add(plumb_metric_series *metric, double amount)
 {
     const struct plumb_api *api = plumb_api_();

@@ -53,6 +53,26 @@ static void a_counter_is_exact_beyond_the_digits_of_a_double(void **state)
     assert_true(value_of(m).value == 9007199254740996.0);
 }
 
+static void *add_one(void *m)
+{
+    plumb_metric_add(m, 1);
+    return NULL;
+}
+
+/* Each thread adds to a part of its own: the parts are not rounded before they meet. */
+static void a_counter_of_several_threads_is_exact_beyond_the_digits_of_a_double(void **state)
+{
+    plumb_metric_series *m = plumb_metric_counter("bytes_sent", NULL);
+    pthread_t thread[THREADS];
+    (void)state;
+    assert_int_equal(plumb_metric_add(m, 9007199254740992.0), PLUMB_OK); /* 2^53 */
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, add_one, m), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    assert_true(value_of(m).value == 9007199254740992.0 + THREADS);
+}
+
 static void a_gauge_goes_up_and_down(void **state)
 {
     plumb_metric_series *m = plumb_metric_gauge("depth", NULL);
@@ -354,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_counter_refuses_what_is_not_an_increment),
         TEST(a_counter_is_exact_beyond_the_digits_of_a_double),
+        TEST(a_counter_of_several_threads_is_exact_beyond_the_digits_of_a_double),
         TEST(a_gauge_goes_up_and_down),
         TEST(a_histogram_has_the_default_buckets),
         TEST(bounds_must_rise),

@@ -6,14 +6,17 @@
 
 static const uint32_t quantile_percent[PLUMB_METRIC_QUANTILES] = {50, 90, 95, 99};
 
+/* Whole amounts are added up as such: beyond 2^53 each sum of two doubles would be rounded. */
 void plumb_metric_sum(plumb_metric_value *out, const uint64_t *cell, uint32_t shards)
 {
     uint32_t stride = plumb_metric_stride(out->type, out->bound_count);
+    uint64_t wholes = 0;
+    double parts = 0;
     for (uint32_t s = 0; s < shards; s++, cell += stride) {
         uint64_t whole = PLUMB_LOAD(cell[0]);
         double part = plumb_metric_real(PLUMB_LOAD(cell[1]));
         if (out->type == PLUMB_METRIC_COUNTER)
-            out->value += (double)whole + part;
+            wholes += whole, parts += part;
         else if (out->type == PLUMB_METRIC_GAUGE)
             out->value = part;
         else
@@ -26,6 +29,8 @@ void plumb_metric_sum(plumb_metric_value *out, const uint64_t *cell, uint32_t sh
             out->count += n;
         }
     }
+    if (out->type == PLUMB_METRIC_COUNTER)
+        out->value += (double)wholes + parts;
 }
 
 uint32_t plumb_metric_samples(double *out, const uint64_t *cell)
