@@ -108,9 +108,9 @@ static inline plumb_metric_series *plumb_metric_summary(const char *name,
 }
 
 /* Adds to a counter (not a negative amount) or to a gauge. Whole amounts of counters are added up
- * exactly to 2^64, and read as the nearest double. Errors, with nothing changed: PLUMB_ERR_ARG (NaN,
- * infinite, negative for a counter, or another type), counted in plumb_metrics_refused_total.
- * Lock-free: an atomic add, 10 ns. */
+ * exactly to 2^64, and read as the nearest double. Errors, with nothing changed: PLUMB_ERR_ARG
+ * (NaN, infinite, negative for a counter, or another type), counted in
+ * plumb_metrics_refused_total. Lock-free: an atomic add, 10 ns. */
 static inline int plumb_metric_add(plumb_metric_series *metric, double amount)
 {
     const struct plumb_api *api = plumb_api_();

@@ -75,7 +75,8 @@ void plumb_prom_name_apart(char out[PLUMB_PROM_NAME], const char *text)
 
 static bool is_taken(const char *name)
 {
-    static const char *const ours[] = {"le", "quantile", "pid", "program", "rank", "run"};
+    static const char *const ours[] = {"le",      "quantile", "overflow", "pid",
+                                       "program", "rank",     "run"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0)
             return true;

@@ -35,6 +35,17 @@ static void hostile(void)
     /* The names of samples of others. */
     plumb_metric_set(plumb_metric_gauge("latency_seconds_count", NULL), 1);
     plumb_metric_set(plumb_metric_gauge("plumb_stage_runs_total", NULL), 1);
+    plumb_metric_set(plumb_metric_gauge("plumb_recording", NULL), 77);
+    plumb_metric_set(labelled(PLUMB_METRIC_GAUGE, "hostile_values", "overflow", "true", HELP), 102);
+    /* Names that want the same place, in any order. */
+    plumb_metric_set(plumb_metric_gauge("wanted_a_total", NULL), 1);
+    plumb_metric_add(plumb_metric_counter("wanted_a", NULL), 21);
+    plumb_metric_add(plumb_metric_counter("wanted_b", NULL), 22);
+    plumb_metric_set(plumb_metric_gauge("wanted_b_total", NULL), 2);
+    plumb_metric_add(plumb_metric_counter("wanted_c", NULL), 23);
+    plumb_metric_add(plumb_metric_counter("wanted_c_total", NULL), 24);
+    plumb_metric_add(plumb_metric_counter("wanted_d_total", NULL), 25);
+    plumb_metric_add(plumb_metric_counter("wanted_d", NULL), 26);
 }
 
 static void observe(FILE *values)

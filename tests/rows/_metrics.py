@@ -17,7 +17,7 @@ families = list((read_open if form == "openmetrics" else read_text)(text))
 samples = [s for family in families for s in family.samples if s.labels.get("program", "program") == "program"]
 seen = set()
 for s in samples:
-    key = (s.name, tuple(sorted(s.labels.items())))
+    key = (s.name, tuple(sorted((k, v) for k, v in s.labels.items() if v)))  # as Prometheus has it
     assert key not in seen, f"twice: {key}"
     seen.add(key)
 
@@ -89,13 +89,20 @@ assert of("plumb_queue_wait_seconds_sum", queue="gpu").value >= 4 * 0.02  # they
 assert of("plumb_queue_task_duration_seconds_count", queue="gpu").value == 3
 
 # Hostile names: all there, and apart.
-counters = [s for s in samples if s.name.endswith("_total") and not s.name.startswith("plumb_")]
+counters = [s for s in samples if s.name.endswith("_total") and not s.name.startswith(("plumb_", "wanted_"))]
 assert sorted(s.value for s in counters) == [*map(float, range(1, 11)), 100.0], counters
 assert of("a_b_total").value == 4, "a valid name is kept"
 assert len([s for s in samples if s.name == "hostile_keys"]) == 11
 keys = [s for s in samples if s.name == "hostile_values"]
-assert len(keys) == 12 and {"a.b", "größe", 'x"y', "x\ny", ""} <= {s.labels["key"] for s in keys}
+assert len(keys) == 13 and {"a.b", "größe", 'x"y', "x\ny", ""} <= {s.labels.get("key", "") for s in keys}
+assert of("hostile_values", exported_overflow="true").value == 102
 assert of("latency_seconds_count").value == 1000
+# Those of a program that have plumb's names, and which of two has its own name whoever was made first.
+assert of("plumb_recording").value in (0, 1)
+assert [s.value for s in samples if s.name.startswith("plumb_recording_")] == [77]
+wanted = {name: of(f"wanted_{name}_total").value for name in "abcd"}
+assert wanted == {"a": 21, "b": 22, "c": 24, "d": 25}, wanted
+assert len([s for s in samples if s.name.startswith("wanted_")]) == 8
 
 if form == "openmetrics":
     exemplars = [s for s in samples if s.exemplar]

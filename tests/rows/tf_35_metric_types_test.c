@@ -186,6 +186,16 @@ static void label_sets_are_apart(void **state)
     assert_ptr_equal(m, plumb_metric_counter("calls", &o));
 }
 
+/* As for Prometheus, where two such series would be one with two values. */
+static void a_label_with_an_empty_value_is_left_out(void **state)
+{
+    plumb_metric_series *plain = plumb_metric_counter("bare", NULL);
+    (void)state;
+    assert_ptr_equal(labelled(PLUMB_METRIC_COUNTER, "bare", "user", "", NULL), plain);
+    assert_ptr_equal(labelled(PLUMB_METRIC_COUNTER, "bare", "path", NULL, NULL), plain);
+    assert_ptr_not_equal(labelled(PLUMB_METRIC_COUNTER, "bare", "path", "/", NULL), plain);
+}
+
 static void labels_beyond_the_bound_are_added_up_and_counted(void **state)
 {
     enum { MORE = 100 };
@@ -381,6 +391,7 @@ int main(void)
         TEST(a_summary_takes_quantiles_at_the_floor),
         TEST(a_name_is_one_metric),
         TEST(label_sets_are_apart),
+        TEST(a_label_with_an_empty_value_is_left_out),
         TEST(labels_beyond_the_bound_are_added_up_and_counted),
         TEST(eight_threads_are_exact_across_runs),
         TEST(what_is_added_outside_a_run_is_in_the_next_one),

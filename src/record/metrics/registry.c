@@ -14,6 +14,7 @@
 #include "record/metrics/metrics.h"
 #include "record/runtime/lock.h"
 #include "record/runtime/runtime.h"
+#include <plumb/stage.h>
 
 enum { CHUNK_BYTES = 1 << 16, NAME_BYTES = 512, HELP_BYTES = 1024, OWN_FAMILIES = 32 };
 
@@ -232,6 +233,18 @@ static struct plumb_metric_series *series_of(struct plumb_metric_family *f, bool
     return m;
 }
 
+/* Sets registry.labels. Prometheus takes a label with an empty value as absent: two series that
+ * differ in nothing else would be one there, with two values. */
+static void set_labels(const struct plumb_pair *labels)
+{
+    struct plumb_pair given[PLUMB_METRIC_LABELS_MAX + 1] = {{NULL, NULL}};
+    size_t n = 0;
+    for (size_t i = 0; labels && i < PLUMB_METRIC_LABELS_MAX && labels[i].key; i++)
+        if (labels[i].value && *labels[i].value)
+            given[n++] = labels[i];
+    plumb_prom_labels(registry.labels, given, n);
+}
+
 static int find(struct plumb_metric_series **out, uint32_t type, const char *name,
                 const plumb_metric_options *o, bool *over, plumb_error *err)
 {
@@ -245,7 +258,7 @@ static int find(struct plumb_metric_series **out, uint32_t type, const char *nam
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "metric '%.100s' has another type already: use another name",
                           registry.name);
-    plumb_prom_labels(registry.labels, o->labels, PLUMB_METRIC_LABELS_MAX);
+    set_labels(o->labels);
     *out = series_of(f, over);
     return *out ? PLUMB_OK
                 : plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for metric '%.100s'", registry.name);

@@ -25,7 +25,7 @@ struct plumb_collection {
     struct plumb_arena arena;
     struct plumb_metric_set *sets;
     size_t count, cap;
-    struct plumb_map by_name; /* hash of raw name and type -> index + 1 */
+    struct plumb_map by_name; /* hash of raw name, type and `ours` -> index + 1 */
     /* Bounds of the histograms of stages, an octave of time: a divisor of 64; 0: every bucket that
      * is in use, so that all counts are exact. */
     uint32_t per_octave;

@@ -288,14 +288,25 @@ static void add_pools(struct from *f)
 
 /* ---- The program's metrics ------------------------------------------------------------------- */
 
+/* Those that plumb keeps in the program's registry (record/metrics). Any other name is one of the
+ * program, also if a metric of add_process() or add_rows() has it: the two must not share a set,
+ * where both would have the same labels. */
+static bool is_ours(const char *name)
+{
+    static const char *const families[] = {"plumb_request", "plumb_queue_", "plumb_metrics_"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strncmp(name, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
 static void add_metrics(struct from *f)
 {
     for (size_t i = 0; i < f->t->metric_count; i++) {
         const struct plumb_timing_metric *from = &f->t->metrics[i];
         struct plumb_timing_metric *m, copy = *from;
-        bool ours = strncmp(from->name, "plumb_", 6) == 0;
         m = plumb_collection_add(f->c, from->type, from->name, from->help, join(f, from->labels),
-                                 ours);
+                                 is_ours(from->name));
         if (!m)
             return;
         copy.name = m->name;

@@ -3,11 +3,12 @@
  *
  * Names are given here, when all are known: plumb's own first, then those that are valid as they
  * are (histograms and summaries first, which have samples of several names), then those that had to
- * be changed. A name whose place is taken ends in a hash of its
- * original, and so does each of several changed names that would be the same. So the name of a
- * metric does not depend on the order in which a program makes them. */
+ * be changed; of each kind in the order of their texts. A name whose place is taken ends in a hash
+ * of its original, and so does each of several changed names that would be the same. So the name of
+ * a metric does not depend on the order in which programs make them. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codec/real_text.h"
@@ -73,31 +74,56 @@ static void name_apart(struct plumb_map *taken, struct plumb_metric_set *s)
     take(taken, s);
 }
 
-static void name_all(struct plumb_collection *c)
+/* The order in which sets take their names. */
+static int pass_of(const struct plumb_metric_set *s)
 {
-    enum { OURS, SEVERAL, VALID, CHANGED, PASSES };
+    enum { OURS, HISTOGRAM, SUMMARY, COUNTER, GAUGE, CHANGED };
+    static const int valid[] = {[PLUMB_METRIC_COUNTER] = COUNTER,
+                                [PLUMB_METRIC_GAUGE] = GAUGE,
+                                [PLUMB_METRIC_HISTOGRAM] = HISTOGRAM,
+                                [PLUMB_METRIC_SUMMARY] = SUMMARY};
+    return s->ours ? OURS : s->changed ? CHANGED : valid[s->type];
+}
+
+/* Of two counters `a` and `a_total` the second comes first: it is written as it is. */
+static int by_place(const void *a, const void *b)
+{
+    const struct plumb_metric_set *x = *(struct plumb_metric_set *const *)a;
+    const struct plumb_metric_set *y = *(struct plumb_metric_set *const *)b;
+    int order = pass_of(x) - pass_of(y);
+    if (order == 0)
+        order = strcmp(x->name, y->name);
+    if (order == 0)
+        order = strcmp(y->raw, x->raw);
+    return order ? order : (int)x->type - (int)y->type;
+}
+
+/* Returns false when out of memory. */
+static bool name_all(struct plumb_collection *c)
+{
     struct plumb_map taken = {0}, candidates = {0};
+    struct plumb_metric_set **order =
+        plumb_arena_alloc(&c->arena, (c->count + 1) * sizeof(struct plumb_metric_set *));
+    if (!order)
+        return false;
     for (size_t i = 0; i < c->count; i++) {
+        order[i] = &c->sets[i];
         c->sets[i].changed = plain_name(&c->sets[i]);
         if (c->sets[i].changed) {
             uint64_t key = sample_name(&c->sets[i], "");
             plumb_map_put(&candidates, key, plumb_map_get(&candidates, key) + 1);
         }
     }
-    for (int pass = 0; pass < PASSES; pass++)
-        for (size_t i = 0; i < c->count; i++) {
-            struct plumb_metric_set *s = &c->sets[i];
-            bool several = s->type >= PLUMB_METRIC_HISTOGRAM; /* samples of different names */
-            if (pass != (s->changed ? CHANGED : s->ours ? OURS : several ? SEVERAL : VALID))
-                continue;
-            if (is_free(&taken, s) &&
-                (!s->changed || plumb_map_get(&candidates, sample_name(s, "")) == 1))
-                take(&taken, s);
-            else
-                name_apart(&taken, s);
-        }
+    qsort(order, c->count, sizeof(struct plumb_metric_set *), by_place);
+    for (size_t i = 0; i < c->count; i++)
+        if (is_free(&taken, order[i]) &&
+            (!order[i]->changed || plumb_map_get(&candidates, sample_name(order[i], "")) == 1))
+            take(&taken, order[i]);
+        else
+            name_apart(&taken, order[i]);
     plumb_map_fini(&taken);
     plumb_map_fini(&candidates);
+    return true;
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -239,7 +265,10 @@ static void put_set(struct plumb_buf *out, const struct plumb_metric_set *s, boo
 void plumb_collection_write(struct plumb_buf *out, struct plumb_collection *c, uint32_t format)
 {
     bool open = format == PLUMB_METRICS_TEXT_OPENMETRICS;
-    name_all(c);
+    if (!name_all(c)) {
+        out->failed = true;
+        return;
+    }
     for (size_t i = 0; i < c->count; i++)
         put_set(out, &c->sets[i], open);
     if (open)
