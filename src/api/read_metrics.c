@@ -117,6 +117,22 @@ static int read_watch(struct run *r, struct plumb_live_watch *watch, bool *recor
     return rc;
 }
 
+/* A copy of a run that is being recorded names the same process, whose series must not come twice:
+ * the run of the process is the one that it has mapped. Files are told apart by their number alone,
+ * as a device may have another one below the root directory of the process. */
+static bool is_copy(const struct plumb_live_watch *watch)
+{
+    struct plumb_live_watch mapped;
+    struct stat here, there;
+    bool other;
+    if (!watch->pid || plumb_live_watch_open_pid(&mapped, watch->pid, NULL) < 0)
+        return false;
+    other = fstat(watch->image.fd, &here) == 0 && fstat(mapped.image.fd, &there) == 0 &&
+            here.st_ino != there.st_ino;
+    plumb_live_watch_close(&mapped);
+    return other;
+}
+
 static int read_live(struct run *r, const char *run, plumb_error *err)
 {
     struct plumb_live_watch watch;
@@ -124,6 +140,10 @@ static int read_live(struct run *r, const char *run, plumb_error *err)
     int rc = plumb_live_watch_open(&watch, run, err);
     if (rc < 0)
         return rc;
+    if (is_copy(&watch)) {
+        plumb_live_watch_close(&watch);
+        return plumb_fail(err, PLUMB_ERR_STATE, "'%s' is a copy of a run", run);
+    }
     rc = read_watch(r, &watch, &records, err);
     plumb_live_watch_close(&watch);
     if (rc == PLUMB_OK && !records)

@@ -10,6 +10,7 @@ exec 4<>hold
 build_linked "$PLUMB_SOURCE_DIR/tests/serve/_metrics_page.c" ./program
 export PLUMB_COLLECT=fake PLUMB_MEMORY=1 RANK=1 WORLD_SIZE=2
 start_program everything '' hold
+cp -r runs/p/everything runs/p/copy # a backup, with the process id of the other
 LD_LIBRARY_PATH=$PWD/fake start_serve serve.log --http 127.0.0.1:0
 check() {
     curl -s -m 60 -o answer.prom "$url/metrics" &&
@@ -21,6 +22,8 @@ for _ in $(seq 100); do # until the device has been read, and the events of the 
 done
 check || fail "$(tail -1 py.txt)"
 has answer.prom 'rank="1"'
+[ "$(grep -c '^plumb_recording{' answer.prom)" = 1 ] || fail 'the copy of a run has the metrics of the process again'
+has answer.prom 'plumb_serve_processes 1'
 exec 4>&-
 stop_serve
 finish
