@@ -6,6 +6,7 @@
  * registered with the core, which would leave calls of others unanswered until their deadline. */
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -175,6 +176,46 @@ out:
     return rc;
 }
 
+/* Why this thread could not listen, as the core has logged it; empty: it has not. NULL outside
+ * add_port(). */
+static _Thread_local char *refusal;
+enum { REFUSAL_BYTES = 128 };
+
+/* Takes the words of the system out of a line of the core, which is a tree of errors. Returns
+ * whether there are any. */
+static bool keep_refusal(const char *message)
+{
+    static const char key[] = "os_error:\"";
+    const char *at = strstr(message, key);
+    if (!at)
+        return false;
+    at += sizeof key - 1;
+    snprintf(refusal, REFUSAL_BYTES, "%.*s", (int)strcspn(at, "\""), at);
+    return true;
+}
+
+/* gRPC's own lines: errors alone, in our form. */
+static void log_line(gpr_log_func_args *args)
+{
+    if (args->severity == GPR_LOG_SEVERITY_ERROR && !(refusal && keep_refusal(args->message)))
+        serve_log("gRPC: %s", args->message);
+}
+
+static int listen_on(struct serve_grpc *g, const char *text, grpc_server_credentials *credentials,
+                     plumb_error *err)
+{
+    char why[REFUSAL_BYTES] = "";
+    refusal = why;
+    int port = grpc_server_add_http2_port(g->server, text, credentials);
+    refusal = NULL;
+    if (port)
+        return port;
+    return serve_fail(err, PLUMB_ERR_IO, "cannot listen on '%s': %s%s", text,
+                      *why ? why : "the address is in use, or is not one of this machine",
+                      !*why && g->serve->options.tls_cert ? ", or certificate and key do not fit"
+                                                          : "");
+}
+
 static int add_port(struct serve_grpc *g, const char *text, grpc_server_credentials *credentials,
                     plumb_error *err)
 {
@@ -190,13 +231,10 @@ static int add_port(struct serve_grpc *g, const char *text, grpc_server_credenti
         return serve_fail(err, PLUMB_ERR_IO, "cannot listen on '%s': another server does", text);
     /* A socket file is for its owner alone, from the moment it exists. */
     mode_t mask = umask(own->place == SERVE_UNIX ? 0177 : 022);
-    int port = grpc_server_add_http2_port(g->server, text, credentials);
+    int port = listen_on(g, text, credentials, err);
     umask(mask);
-    if (!port)
-        return serve_fail(err, PLUMB_ERR_IO,
-                          "cannot listen on '%s': the address is in use, or is not one of this "
-                          "machine%s",
-                          text, o->tls_cert ? ", or certificate and key do not fit" : "");
+    if (port < 0)
+        return port;
     g->own_count++;
     if (own->place == SERVE_UNIX) {
         serve_log("gRPC on unix:%s", own->host);
@@ -277,13 +315,6 @@ static int start_workers(struct serve_grpc *g, plumb_error *err)
     if (g->worker_count == n)
         return PLUMB_OK;
     return serve_fail(err, PLUMB_ERR_MEMORY, "cannot make %zu threads for --workers", n);
-}
-
-/* gRPC's own lines: errors alone, in our form. */
-static void log_line(gpr_log_func_args *args)
-{
-    if (args->severity == GPR_LOG_SEVERITY_ERROR)
-        serve_log("gRPC: %s", args->message);
 }
 
 /* ---- The part -------------------------------------------------------------------------------- */

@@ -155,6 +155,7 @@ def check_loopback(host):
         second = subprocess.run([os.environ["TEST_BIN"], "serve", "--listen=" + server.address], text=True,
                                 capture_output=True, timeout=LONG_S)
         assert second.returncode == 2 and "cannot listen on" in second.stderr, second
+        assert "Address already in use" in second.stderr and "UNKNOWN" not in second.stderr, second.stderr
 
 
 def check_network(host):
