@@ -202,13 +202,15 @@ bool plumb_trace_takes_part(const struct plumb_live_view *s, const struct plumb_
     return PLUMB_ACQUIRE(q->window) == PLUMB_LOAD(s->h->trace.window);
 }
 
-const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_thread *live,
-                                                   const struct plumb_live_queue *q)
+/* Its thread may be writing the one that is not whole, whose `through_block` is 0 by then. */
+PLUMB_RACY const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_thread *live,
+                                                              const struct plumb_live_queue *q)
 {
     const struct plumb_trace_gap *best = NULL;
-    if (q->dropping == SETTLED && q->gap[0].count <= PLUMB_TRACE_GAP_NODES)
+    uint32_t dropping = PLUMB_LOAD(q->dropping);
+    if (dropping == SETTLED && q->gap[0].count <= PLUMB_TRACE_GAP_NODES)
         return &q->gap[0];
-    for (int i = 0; i < 2 && q->dropping; i++) {
+    for (int i = 0; i < 2 && dropping; i++) {
         const struct plumb_trace_gap *g = &q->gap[i];
         /* A block whose fold was not finished is not lost: it is in the ring. */
         if (g->through_block && g->through_block <= PLUMB_ACQUIRE(live->folded) &&

@@ -300,7 +300,7 @@ void plumb_sched_fold(struct plumb_in in)
     struct plumb_sched_watch *w = in.th->sched;
     const struct perf_event_mmap_page *page = w->page;
     /* A watch of the parent process: its page is not mapped here. */
-    if (w->pid != plumb_rt.pid || w->tid != in.th->tid || plumb_locked)
+    if (w->pid != plumb_rt.pid || w->tid != PLUMB_LOAD(in.th->tid) || plumb_locked)
         return;
     if (w->count || PLUMB_LOAD(page->data_head) != page->data_tail)
         plumb_sched_settle(in, w);
