@@ -46,7 +46,7 @@
  * the difference between a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 21,
+    PLUMB_LIVE_VERSION = 22,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are counted, not recorded */
@@ -184,13 +184,14 @@ struct plumb_live_name { /* a pipeline or a phase */
  * folded after they end: each follows the value that was in force at its end. */
 struct plumb_live_pipeline {
     uint64_t name_off;
-    uint64_t reset_ticks; /* spans begun before leave no sample */
+    /* Of reset number k at k % 2: spans begun before leave no sample (plumb_live_reset_of()). */
+    uint64_t reset_ticks[2];
     struct {
         uint64_t from_ticks, n;
-    } skip[PLUMB_SKIPS]; /* change number k is at k % PLUMB_SKIPS */
-    uint32_t skips;      /* changes so far; released after its entry is written */
-    uint32_t reset_generation;
-    uint32_t flags; /* enum plumb_live_pipeline_flags */
+    } skip[PLUMB_SKIPS];       /* change number k is at k % PLUMB_SKIPS */
+    uint32_t skips;            /* changes so far; released after its entry is written */
+    uint32_t reset_generation; /* resets so far; released after the ticks are written */
+    uint32_t flags;            /* enum plumb_live_pipeline_flags */
     uint32_t reserved;
 };
 enum plumb_live_pipeline_flags {

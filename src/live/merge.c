@@ -10,10 +10,36 @@
 #include "live/replay.h"
 #include "model/timing.h"
 
+enum { PIPELINES = 256 }; /* a group has 8 bits for them */
+
 static const struct plumb_live_pipeline *pipeline_of(const struct plumb_merge *m, uint32_t group)
 {
     return plumb_live_element(&m->view, &m->view.h->pipelines, group >> 8,
                               sizeof(struct plumb_live_pipeline));
+}
+
+/* ---- Resets ---------------------------------------------------------------------------------- */
+
+static bool take_resets(struct plumb_merge *m)
+{
+    uint32_t n = PLUMB_ACQUIRE(m->view.h->pipelines.count);
+    n = n > PIPELINES ? PIPELINES : n; /* more is a damaged count */
+    m->resets = plumb_arena_alloc(m->arena, (n + 1) * sizeof *m->resets);
+    if (!m->resets)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct plumb_live_pipeline *p = pipeline_of(m, i << 8);
+        if (p)
+            m->resets[i] = plumb_live_reset_of(p);
+    }
+    m->reset_count = n;
+    return true;
+}
+
+static struct plumb_live_reset reset_of(const struct plumb_merge *m, uint32_t group)
+{
+    const struct plumb_live_reset none = {0, 0};
+    return group >> 8 < m->reset_count ? m->resets[group >> 8] : none;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -54,7 +80,7 @@ static const struct plumb_live_key *key_of(struct plumb_merge *m, uint32_t i,
     struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
     if (!row)
         return NULL;
-    *out = (struct plumb_merge_key){row, p};
+    *out = (struct plumb_merge_key){row, k->group};
     return k;
 }
 
@@ -79,12 +105,13 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena,
         keys = (uint32_t)most;
     }
     m->keys = plumb_arena_alloc(m->arena, keys * sizeof *m->keys);
-    if (!m->keys)
+    if (!m->keys || !take_resets(m))
         return PLUMB_ERR_MEMORY;
     m->key_count = keys;
     for (uint32_t i = 0; i < keys; i++) {
         const struct plumb_live_key *k = key_of(m, i, &m->keys[i]);
-        const struct plumb_live_pipeline *p = m->keys[i].pipeline;
+        struct plumb_live_reset reset = reset_of(m, m->keys[i].group);
+        const struct plumb_live_pipeline *p = k ? pipeline_of(m, m->keys[i].group) : NULL;
         struct plumb_merge_row *row = m->keys[i].row;
         if (m->arena->failed)
             return PLUMB_ERR_MEMORY;
@@ -94,7 +121,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena,
         }
         for (int d = 0; d < 2; d++) {
             uint64_t taken = PLUMB_LOAD(k->skipped[d]);
-            if (PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation))
+            if (PLUMB_LOAD(k->reset_generation) != reset.generation)
                 taken = 0;
             /* Once a sample has counted, no further ones are skipped. */
             row->skip[d].settled = (taken & PLUMB_KEY_SETTLED) != 0;
@@ -103,7 +130,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena,
             m->skips |= row->skip[d].most != 0;
         }
         row->first_ticks = PLUMB_LOAD(k->first_ticks);
-        if (row->first_ticks < PLUMB_LOAD(p->reset_ticks))
+        if (row->first_ticks < reset.ticks)
             row->first_ticks = UINT64_MAX; /* the earliest run belongs to the time before the
                                             * reset */
         m->skips |= plumb_live_skip_at(p, 0) || plumb_live_skip_at(p, UINT64_MAX);
@@ -154,17 +181,23 @@ static bool has_lines(const struct plumb_live_state *st)
     return any != 0;
 }
 
+bool plumb_merge_takes(const struct plumb_merge *m, const struct plumb_live_state *st)
+{
+    const struct plumb_live_key *k = plumb_live_key_at(&m->view, st->key);
+    return k && st->reset_generation == reset_of(m, k->group).generation;
+}
+
 /* Returns the row of a state; NULL if it was reset in the meantime, or is not valid. */
 static struct plumb_merge_row *row_of_state(struct plumb_merge *m,
                                             const struct plumb_live_state *st)
 {
-    struct plumb_merge_key key = {NULL, NULL};
+    struct plumb_merge_key key = {NULL, 0};
     if (st->key < m->key_count)
         key = m->keys[st->key];
     else
         key_of(m, st->key, &key);
     if (!key.row || st->channel >= PLUMB_CHANNELS ||
-        st->reset_generation != PLUMB_LOAD(key.pipeline->reset_generation))
+        st->reset_generation != reset_of(m, key.group).generation)
         return NULL;
     return key.row;
 }
@@ -292,7 +325,7 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     const struct plumb_live_pipeline *p = pipeline_of(m, group);
     uint64_t i;
     struct plumb_merge_row *row;
-    if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks))
+    if (!p || e->begin_ticks < reset_of(m, group).ticks)
         return NULL;
     if (node >= PLUMB_ACQUIRE(m->view.h->nodes.count)) {
         m->other++;
@@ -403,7 +436,7 @@ static void on_within(void *self, const struct plumb_ended *e)
     const struct plumb_live_pipeline *p = pipeline_of(m, plumb_key_group(e->key));
     struct plumb_merge_row *row = i ? m->rows[i - 1] : NULL;
     const struct plumb_merge_skip *s;
-    if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks))
+    if (!p || e->begin_ticks < reset_of(m, plumb_key_group(e->key)).ticks)
         return;
     if (!row && plumb_key_node(e->key) < PLUMB_ACQUIRE(m->view.h->nodes.count))
         row = row_make(m, plumb_key_group(e->key), plumb_key_node(e->key));
@@ -463,7 +496,7 @@ void plumb_merge_place(struct plumb_merge *m, uint32_t *map, uint32_t i,
     if (to == 0 || to == UINT32_MAX)
         return;
     map[i] = to;
-    if (!p || t->reset_generation != PLUMB_LOAD(p->reset_generation))
+    if (!p || t->reset_generation != reset_of(m, t->group).generation)
         return;
     m->places[to].count += t->count;
     m->places[to].total += t->total;

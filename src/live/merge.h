@@ -89,7 +89,7 @@ struct plumb_merge_ahead {
 /* The data of a key that its states need. */
 struct plumb_merge_key {
     struct plumb_merge_row *row; /* NULL: the key is not valid */
-    const struct plumb_live_pipeline *pipeline;
+    uint32_t group;
 };
 
 struct plumb_merge {
@@ -100,6 +100,11 @@ struct plumb_merge {
     struct plumb_map row_of;
     struct plumb_merge_key *keys; /* those that existed when it was opened */
     uint32_t key_count;
+    /* The last resets of the pipelines when it was opened. One that comes later is for the next
+     * merge: a state whose buckets are ahead of its count would be added, and the samples that it
+     * is ahead by would be dropped. Pipelines that are made later have had none. */
+    struct plumb_live_reset *resets;
+    uint32_t reset_count;
     struct plumb_merge_place *places; /* 0 is the root */
     size_t tree_count, tree_cap;
     struct plumb_map tree_node_of;

@@ -41,6 +41,23 @@ static inline uint64_t plumb_live_skip_at(const struct plumb_live_pipeline *p, u
     return k ? PLUMB_LOAD(p->skip[(k - 1) % PLUMB_SKIPS].n) : 0;
 }
 
+/* The last reset of a pipeline: both of one moment. */
+struct plumb_live_reset {
+    uint64_t ticks;
+    uint32_t generation;
+};
+
+static inline struct plumb_live_reset plumb_live_reset_of(const struct plumb_live_pipeline *p)
+{
+    struct plumb_live_reset r;
+    do {
+        r.generation = PLUMB_ACQUIRE(p->reset_generation);
+        r.ticks = PLUMB_LOAD(p->reset_ticks[r.generation % 2]);
+        plumb_order();
+    } while (PLUMB_LOAD(p->reset_generation) != r.generation);
+    return r;
+}
+
 struct plumb_sink {
     /* The place of a key below place `parent`. */
     uint32_t (*enter)(void *self, uint32_t parent, uint64_t key);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "live/merge_parts.h"
+
 static uint64_t off_of(const struct plumb_undo_state *u)
 {
     return u->state_off & ~(uint64_t)PLUMB_UNDO_FULL;
@@ -32,7 +34,8 @@ static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
 {
     const struct plumb_live_key *k = plumb_live_key_at(&m->view, st->key);
     uint64_t held = mass(st);
-    if (!k || held <= st->count || m->ahead_count == PLUMB_UNDO_STATES)
+    /* One that is not added has no bucket that the replay could leave out. */
+    if (!k || held <= st->count || m->ahead_count == PLUMB_UNDO_STATES || !plumb_merge_takes(m, st))
         return;
     for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++) {
         if (st->buckets[i])

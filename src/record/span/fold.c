@@ -177,18 +177,18 @@ static struct plumb_live_state *state_open(struct fold *f, struct plumb_live_sta
 {
     uint32_t group = plumb_key_group(e->key);
     const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, group);
-    uint64_t reset_ticks;
+    struct plumb_live_reset reset;
     if (!st)
         return NULL;
     if (st->undo_full != f->number)
         state_touch(f, st, group);
-    reset_ticks = PLUMB_LOAD(p->reset_ticks);
+    reset = plumb_live_reset_of(p);
     /* A run that began before the last reset belongs to the dropped figures. So do all runs of a
      * fold in which a reset comes. */
-    if (e->begin_ticks < reset_ticks || st->reset_generation != PLUMB_ACQUIRE(p->reset_generation))
+    if (e->begin_ticks < reset.ticks || st->reset_generation != reset.generation)
         return NULL;
     if (st->count == 0)
-        key_met(plumb_table_at(f->run, &f->run->h->keys, st->key), e->begin_ticks, reset_ticks);
+        key_met(plumb_table_at(f->run, &f->run->h->keys, st->key), e->begin_ticks, reset.ticks);
     return st;
 }
 
@@ -238,10 +238,10 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
 static uint64_t calm_of(const struct fold *f, uint32_t group)
 {
     const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, group);
-    uint32_t generation = PLUMB_ACQUIRE(p->reset_generation);
-    if (PLUMB_LOAD(p->reset_ticks) > f->oldest)
+    struct plumb_live_reset reset = plumb_live_reset_of(p);
+    if (reset.ticks > f->oldest)
         return 0;
-    return (uint64_t)f->th->live->generation << 32 | generation;
+    return (uint64_t)f->th->live->generation << 32 | reset.generation;
 }
 
 /* Returns whether nothing is skipped any more, the first samples are past, and this thread is

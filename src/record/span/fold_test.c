@@ -16,6 +16,7 @@
 #include "record/runtime/runtime.h"
 #include "record/runtime/thread.h"
 #include "record/span/span_pairs.h"
+#include "record/span/thread_copy.h"
 #include "runtime/child.h"
 
 enum { ROW = 10 }; /* as many as are summed up in one call */
@@ -142,6 +143,7 @@ static void nor_by_who_reads_a_run_that_was_killed_in_that_fold(void **state)
 
 static sem_t folding, go_on;
 static uint64_t begun[2]; /* spans of each node when the thread is held up */
+static struct plumb_thread *held_up;
 static __thread sigjmp_buf away;
 
 /* Rows of two nodes in turn. A block is folded at the end of its last span, which counts. */
@@ -163,6 +165,7 @@ static void record_until_held_up(void (*how)(void))
 
 static void wait_in_the_fold(void)
 {
+    held_up = plumb_tls;
     sem_post(&folding);
     while (sem_wait(&go_on) < 0)
         continue;
@@ -247,6 +250,65 @@ static void nor_for_one_whose_thread_has_ended(void **state)
     record_stop();
 }
 
+/* The parts of a summary of the thread that is held up, with a reset where other threads' states
+ * are added: its buckets are ahead of its counts by the samples that the replay brings. */
+static void merge_with_a_reset(struct plumb_merge *m, struct plumb_copy_memory *memory)
+{
+    static struct plumb_live_frame frames[PLUMB_DEPTH_MAX + 1];
+    struct plumb_run *run = plumb_rt.run;
+    struct plumb_live_view view = plumb_live_view_of(run->base, run->mapped);
+    struct plumb_thread_copy copy;
+    struct plumb_live_context context;
+    assert_int_equal(plumb_merge_open(m, m->arena, &view, false), PLUMB_OK);
+    assert_int_equal(plumb_thread_copy(&copy, memory, (struct plumb_in){held_up, run}, m),
+                     PLUMB_OK);
+    assert_true(copy.ahead_count > 0);
+    plumb_merge_thread(m, copy.generation);
+    for (uint32_t i = 0; i < copy.states; i++) {
+        assert_null(copy.state[i].lines);
+        plumb_merge_state(m, copy.state[i].head);
+    }
+    assert_int_equal(plumb_reset(NULL, NULL), PLUMB_OK);
+    context = *copy.context;
+    memcpy(frames, copy.frames, (context.depth + 1) * sizeof *frames);
+    memcpy(m->ahead, copy.ahead, copy.ahead_count * sizeof *copy.ahead);
+    m->ahead_count = copy.ahead_count;
+    for (uint32_t i = 0; i < copy.blocks; i++)
+        plumb_merge_block(m, &context, frames, copy.words + (size_t)i * PLUMB_BLOCK_WORDS);
+}
+
+static void a_reset_during_a_summary_tears_no_row(void **state)
+{
+    struct plumb_arena arena = {0};
+    struct plumb_copy_memory memory = {0};
+    struct plumb_merge m = {.arena = &arena};
+    uint64_t samples = 0;
+    pthread_t thread;
+    (void)state;
+    record_start();
+    assert_int_equal(pthread_create(&thread, NULL, waits, NULL), 0);
+    sem_wait(&folding);
+    merge_with_a_reset(&m, &memory);
+    for (size_t i = 0; i < m.row_count; i++) {
+        const struct plumb_merge_channel *c = m.rows[i]->channel[PLUMB_CHANNEL_SPAN];
+        uint64_t mass = 0;
+        size_t n = 0;
+        const struct plumb_bucket *b = c ? plumb_merge_buckets(&m, c, 1, &n) : NULL;
+        for (size_t k = 0; k < n; k++)
+            mass += b[k].count;
+        assert_int_equal(mass, c ? c->stats.count : 0);
+        samples += mass;
+    }
+    assert_int_equal(samples, begun[0] + begun[1]);
+    assert_int_equal(record_count("twice"), 0);
+    plumb_merge_close(&m);
+    plumb_copy_fini(&memory);
+    plumb_arena_fini(&arena);
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    record_stop();
+}
+
 static int open_semaphores(void **state)
 {
     sem_init(&folding, 0, 0);
@@ -265,6 +327,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(nor_by_who_reads_a_run_that_was_killed_in_that_fold,
                                   record_close),
         cmocka_unit_test_teardown(a_summary_does_not_wait_for_a_fold, record_close),
+        cmocka_unit_test_teardown(a_reset_during_a_summary_tears_no_row, record_close),
         cmocka_unit_test_teardown(nor_for_one_whose_thread_has_ended, record_close),
         cmocka_unit_test_teardown(nor_for_one_that_was_left_by_a_jump, record_close),
     };

@@ -65,10 +65,12 @@ static void apply(plumb_pipeline *p)
 static void reset_locked(plumb_pipeline *p)
 {
     struct plumb_live_pipeline *live = live_of(p);
+    uint32_t next;
     if (!live)
         return;
-    PLUMB_STORE(live->reset_ticks, plumb_ticks_next(plumb_rt.clock));
-    PLUMB_RELEASE(live->reset_generation, live->reset_generation + 1);
+    next = live->reset_generation + 1;
+    PLUMB_STORE(live->reset_ticks[next % 2], plumb_ticks_next(plumb_rt.clock));
+    PLUMB_RELEASE(live->reset_generation, next);
 }
 
 int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, plumb_error *err)

@@ -192,8 +192,9 @@ void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e)
 {
     struct plumb_live_pipeline *p = plumb_pipeline_of_group(run, plumb_key_group(e->key));
     struct plumb_live_stage *s;
-    if (e->begin_ticks >= PLUMB_LOAD(p->reset_ticks) && (s = plumb_ledger_stage(run, e->key))) {
-        plumb_ledger_add(&s->memory, &e->memory, PLUMB_LOAD(p->reset_generation));
+    struct plumb_live_reset reset = plumb_live_reset_of(p);
+    if (e->begin_ticks >= reset.ticks && (s = plumb_ledger_stage(run, e->key))) {
+        plumb_ledger_add(&s->memory, &e->memory, reset.generation);
         plumb_step_peaks(run, e);
         e->counts = !e->failed && !skips(s, p, e);
     }
