@@ -107,13 +107,8 @@ void plumb_put_figure(struct plumb_buf *out, double value)
     plumb_buf_str(out, number);
 }
 
-void plumb_put_grouped(struct plumb_buf *out, double value)
+static void put_in_groups(struct plumb_buf *out, const char *text)
 {
-    struct plumb_buf digits = {0};
-    double size = value < 0 ? -value : value;
-    bool whole = size < 1e15 && size == (double)(int64_t)size;
-    plumb_put_fixed(&digits, value, whole || size >= 100 ? 0 : size >= 10 ? 1 : 2, 0);
-    const char *text = digits.data ? digits.data : "";
     size_t sign = *text == '-';
     size_t before = strcspn(text, ".");
     for (size_t i = 0; text[i]; i++) {
@@ -121,6 +116,22 @@ void plumb_put_grouped(struct plumb_buf *out, double value)
             plumb_buf_char(out, ',');
         plumb_buf_char(out, text[i]);
     }
+}
+
+void plumb_put_grouped(struct plumb_buf *out, double value)
+{
+    struct plumb_buf digits = {0};
+    double size = value < 0 ? -value : value;
+    bool whole = size < 1e15 && size == (double)(int64_t)size;
+    plumb_put_fixed(&digits, value, whole || size >= 100 ? 0 : size >= 10 ? 1 : 2, 0);
+    put_in_groups(out, digits.data ? digits.data : "");
     out->failed |= digits.failed;
     plumb_buf_fini(&digits);
+}
+
+void plumb_put_grouped_count(struct plumb_buf *out, int64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRId64, value);
+    put_in_groups(out, digits);
 }

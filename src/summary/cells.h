@@ -21,6 +21,8 @@ void plumb_put_count(struct plumb_buf *out, uint64_t value, size_t width);
 void plumb_put_fixed(struct plumb_buf *out, double value, int decimals, size_t width);
 /* "1,234,567" or "12.3": a number for people, with three digits at least. */
 void plumb_put_grouped(struct plumb_buf *out, double value);
+/* The same of a count, which is exact: a double rounds beyond 2^53. */
+void plumb_put_grouped_count(struct plumb_buf *out, int64_t value);
 /* Six digits that count, without zeros at the end, as %g: "0.8353", "1.2e-07", "nan". */
 void plumb_put_figure(struct plumb_buf *out, double value);
 

@@ -241,7 +241,7 @@ static void put_rate(struct plumb_buf *out, const char *name, int64_t total, uin
 {
     plumb_put_left(out, name, 0);
     plumb_buf_char(out, ' ');
-    plumb_put_grouped(out, (double)total);
+    plumb_put_grouped_count(out, total);
     if (ns == 0)
         return;
     plumb_buf_str(out, " (");

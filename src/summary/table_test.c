@@ -292,6 +292,22 @@ static void frames_are_of_one_phase_and_skips_of_one_pipeline(void **state)
     free(text);
 }
 
+static void counts_are_exact_to_the_last_digit(void **state)
+{
+    struct plumb_timing_count counts[] = {{"default", "most", INT64_MAX, 1},
+                                          {"default", "least", INT64_MIN, 1},
+                                          {"default", "beyond doubles", 9007199254740993, 1},
+                                          {"default", "small", -999, 1}};
+    struct plumb_timing t = {.counts = counts, .count_count = 4};
+    struct plumb_buf out = {0};
+    (void)state;
+    plumb_put_counts(&out, &t, &(struct plumb_summary_options){0});
+    assert_string_equal(out.data, "\nCounts: most 9,223,372,036,854,775,807, "
+                                  "least -9,223,372,036,854,775,808, "
+                                  "beyond doubles 9,007,199,254,740,993, small -999");
+    plumb_buf_fini(&out);
+}
+
 static void medians_that_are_not_of_p_square_are_named_with_the_reason(void **state)
 {
     struct plumb_timing_node rows[7];
@@ -328,6 +344,7 @@ int main(void)
         cmocka_unit_test(equal_rows_keep_their_order_and_top_keeps_the_sums),
         cmocka_unit_test(rows_sort_by_the_figure_that_was_asked_for),
         cmocka_unit_test(frames_are_of_one_phase_and_skips_of_one_pipeline),
+        cmocka_unit_test(counts_are_exact_to_the_last_digit),
         cmocka_unit_test(medians_that_are_not_of_p_square_are_named_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
