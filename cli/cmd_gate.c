@@ -121,6 +121,18 @@ static const char *also_format(const char *pair)
     return NULL;
 }
 
+/* The file of an --also is that of -o, or of an earlier one: the last to be written would stay. */
+static bool is_written_twice(const struct request *r, size_t i)
+{
+    const char *file = strchr(r->also.at[i], '=') + 1;
+    bool twice = r->output && strcmp(r->output, file) == 0;
+    for (size_t k = 0; k < i; k++)
+        twice |= strcmp(strchr(r->also.at[k], '=') + 1, file) == 0;
+    if (twice)
+        plumb_cli_usage(&plumb_cmd_gate, "'%s' is to be written twice", file);
+    return twice;
+}
+
 static int read_arguments(struct request *r, int argc, char **argv)
 {
     struct plumb_cli_args args;
@@ -134,7 +146,7 @@ static int read_arguments(struct request *r, int argc, char **argv)
     while (args.operand < argc)
         take_operand(r, argv[args.operand++]);
     for (size_t i = 0; i < r->also.count; i++)
-        if (!also_format(r->also.at[i]))
+        if (!also_format(r->also.at[i]) || is_written_twice(r, i))
             return PLUMB_ARGS_WRONG;
     if (r->metrics || r->rules)
         return PLUMB_ARGS_END;

@@ -295,6 +295,10 @@ has report.txt 'Gate g.rules: pass'
 expect 'the rules are not overwritten' 2 gate g.rules same.json -o g.rules
 expect 'a result is not overwritten' 2 gate g.rules same.json --also json=same.json
 has err.txt "'same.json' is an input"
+expect 'two formats in one file' 2 gate g.rules same.json -o once.txt --also md=once.txt
+has err.txt "'once.txt' is to be written twice"
+expect 'one file for two of --also' 2 gate g.rules same.json --also md=once.txt --also csv=once.txt
+[ ! -e once.txt ] || fail 'a file that is refused was written'
 expect 'unknown format' 2 gate g.rules same.json --also xml=x
 expect 'unknown format' 2 gate g.rules same.json --format xml
 expect 'a full disk' 2 gate g.rules same.json --old old.json -o /dev/full
