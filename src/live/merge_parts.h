@@ -1,13 +1,13 @@
-/* merge_parts.h: whether a state counts, and the histogram of a merged channel: counts of all its states and of single
- * samples, added up group by group. Memory comes from the arena of `m`; a failed allocation sets
- * its `failed`. */
+/* merge_parts.h: whether a state counts, and the histogram of a merged channel: counts of all its
+ * states and of single samples, added up group by group. Memory comes from the arena of `m`; a
+ * failed allocation sets its `failed`. */
 #ifndef PLUMB_LIVE_MERGE_PARTS_H
 #define PLUMB_LIVE_MERGE_PARTS_H
 
 #include "live/merge.h"
 
-/* Returns whether plumb_merge_state() adds it: its key is valid, and it was not reset since. Makes no
- * row, so that the merge need not be open. */
+/* Returns whether plumb_merge_state() adds it: its key is valid, and it was not reset since. Makes
+ * no row, so that the merge need not be open. */
 bool plumb_merge_takes(const struct plumb_merge *m, const struct plumb_live_state *st);
 
 /* Adds the lines of buckets in `lines` (as in struct plumb_live_state). `counts` are all buckets
