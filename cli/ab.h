@@ -1,5 +1,5 @@
-/* ab.h: plumb ab in its parts: variants are measured in turn (ab_measure.c), and their samples are
- * written (ab_files.c). One thread. */
+/* ab.h: plumb ab in its parts: variants are measured in turn (ab_measure.c), for each size and
+ * element type (ab_sweep.c), and their samples are written (ab_files.c). One thread. */
 #ifndef PLUMB_CLI_AB_H
 #define PLUMB_CLI_AB_H
 
@@ -29,7 +29,7 @@ struct plumb_ab {
     char **argv[2]; /* of the variants, NULL-terminated; with one: both are the same */
     uint64_t sizes[PLUMB_AB_SIZES];
     size_t size_count;
-    const char *size_name; /* "n": {n} in the commands */
+    char size_name[64]; /* "n": {n} in the commands */
     const char *types[PLUMB_AB_TYPES];
     size_t type_count;
     const char *node;  /* whose median in a recording is measured; NULL: none */
@@ -40,6 +40,15 @@ struct plumb_ab {
     struct plumb_ab_pair *pairs;
     size_t pair_count;
 };
+
+/* Takes --sweep and --types, whose text is cut at the commas and kept. False after a message. */
+bool plumb_ab_take_sweep(struct plumb_ab *ab, const char *text);
+bool plumb_ab_take_types(struct plumb_ab *ab, char *text);
+/* Whether the commands use {NAME} and {type}: without them, all sizes or types would be one
+ * measurement under several names. False after a message. */
+bool plumb_ab_check_words(const struct plumb_ab *ab);
+/* Makes a pair for each type and size. False after a message. The caller frees ab->pairs. */
+bool plumb_ab_make_pairs(struct plumb_ab *ab);
 
 /* The signal that asked to stop; 0: none. From plumb_ab_catch() on it is passed to the running
  * program, and measuring ends, so that temporary files can be removed. */

@@ -1,7 +1,6 @@
 /* cmd_ab.c: plumb ab: two variants measured in turn, judged by rules or shown as a table. Ends
  * early when every rule has an answer: it looks three times at most, because each further look is
  * one more chance of a false alarm. */
-#include <ctype.h>
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
@@ -38,7 +37,7 @@ static const struct plumb_cli_option options[] = {
 struct request {
     struct plumb_ab ab;
     const char *rule, *out, *name, *format, *output;
-    char host[256], size_name[64];
+    char host[256];
     const char **fields;
     size_t field_count;
     uint64_t rounds;
@@ -52,90 +51,6 @@ static bool wrong(const char *what, const char *text)
 {
     plumb_cli_usage(&plumb_cmd_ab, "%s, not '%s'", what, text);
     return false;
-}
-
-static bool add_size(struct plumb_ab *ab, uint64_t size)
-{
-    if (ab->size_count == PLUMB_AB_SIZES || size == 0 ||
-        (ab->size_count > 0 && size <= ab->sizes[ab->size_count - 1]))
-        return false;
-    ab->sizes[ab->size_count++] = size;
-    return true;
-}
-
-enum { STEPS = 17 };
-
-/* The factor of one step, whose product over all steps is `whole`: found by halving an interval,
- * because the command links no mathematics. */
-static double step_factor(double whole)
-{
-    double low = 1, high = whole;
-    for (int i = 0; i < 200; i++) {
-        double middle = low + (high - low) / 2, product = 1;
-        for (int k = 0; k < STEPS; k++)
-            product *= middle;
-        if (product < whole)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
-
-/* Eighteen sizes, evenly spaced on a logarithmic scale, as the sweeps of TorchFX have. */
-static bool add_range(struct plumb_ab *ab, uint64_t from, uint64_t to)
-{
-    double size = (double)from;
-    if (from == 0 || to <= from)
-        return false;
-    double factor = step_factor((double)to / (double)from);
-    for (int i = 0; i <= STEPS; i++, size *= factor) {
-        uint64_t whole = i == STEPS ? to : (uint64_t)(size + 0.5);
-        if (ab->size_count == 0 || whole > ab->sizes[ab->size_count - 1])
-            add_size(ab, whole);
-    }
-    return true;
-}
-
-static bool take_sweep(struct request *r, const char *text)
-{
-    static const char form[] = "--sweep takes NAME=N,N,... in rising order, or NAME=FROM..TO";
-    const char *p = strchr(text, '=');
-    char *end;
-    if (!p || p == text || (size_t)(p - text) >= sizeof r->size_name)
-        return wrong(form, text);
-    snprintf(r->size_name, sizeof r->size_name, "%.*s", (int)(p - text), text);
-    r->ab.size_name = r->size_name;
-    r->ab.size_count = 0;
-    do {
-        if (!isdigit((unsigned char)p[1]))
-            return wrong(form, text);
-        errno = 0;
-        uint64_t from = strtoull(p + 1, &end, 10);
-        if (strncmp(end, "..", 2) == 0 && isdigit((unsigned char)end[2])) {
-            uint64_t to = strtoull(end + 2, &end, 10);
-            return (*end == '\0' && errno == 0 && add_range(&r->ab, from, to)) || wrong(form, text);
-        }
-        if (errno != 0 || !add_size(&r->ab, from))
-            return wrong(form, text);
-        p = end;
-    } while (*p == ',');
-    return *p == '\0' || wrong(form, text);
-}
-
-static bool take_types(struct request *r, char *text)
-{
-    char *rest = NULL;
-    r->ab.type_count = 0;
-    for (char *type = strtok_r(text, ",", &rest); type; type = strtok_r(NULL, ",", &rest)) {
-        if (r->ab.type_count == PLUMB_AB_TYPES)
-            return wrong("--types takes at most 8 names", type);
-        for (size_t i = 0; i < r->ab.type_count; i++)
-            if (strcmp(r->ab.types[i], type) == 0)
-                return wrong("--types takes each name once", type);
-        r->ab.types[r->ab.type_count++] = type;
-    }
-    return r->ab.type_count > 0 || wrong("--types takes names, as f64,f32", text);
 }
 
 static bool take_format(struct request *r, const char *text)
@@ -191,9 +106,9 @@ static bool take(struct request *r, int option, const char *value)
         r->ab.node = value;
         return true;
     case SWEEP:
-        return take_sweep(r, value);
+        return plumb_ab_take_sweep(&r->ab, value);
     case TYPES:
-        return take_types(r, (char *)value);
+        return plumb_ab_take_types(&r->ab, (char *)value);
     case OUT:
         r->out = value;
         return true;
@@ -209,29 +124,6 @@ static bool take(struct request *r, int option, const char *value)
         r->output = value;
         return true;
     }
-}
-
-static bool have_word(const struct plumb_ab *ab, const char *word)
-{
-    for (int side = 0; side < 2; side++)
-        for (char *const *p = ab->argv[side]; *p; p++)
-            if (strstr(*p, word))
-                return true;
-    return false;
-}
-
-/* Sizes or types that no command is given would all be one measurement under several names. */
-static bool check_words(const struct request *r)
-{
-    char word[sizeof r->size_name + 2];
-    snprintf(word, sizeof word, "{%s}", r->size_name);
-    const char *missing = r->ab.size_count > 0 && !have_word(&r->ab, word)       ? word
-                          : r->ab.type_count > 0 && !have_word(&r->ab, "{type}") ? "{type}"
-                                                                                 : NULL;
-    if (missing)
-        plumb_cli_usage(&plumb_cmd_ab, "no command has %s, so it would be the same for each",
-                        missing);
-    return !missing;
 }
 
 /* "A... ::: B...", or one command whose two types are compared. */
@@ -266,8 +158,8 @@ static int read_arguments(struct request *r, int argc, char **argv)
             return PLUMB_ARGS_WRONG;
     if (option != PLUMB_ARGS_END)
         return option;
-    return take_commands(r, argv + args.operand) && check_words(r) ? PLUMB_ARGS_END
-                                                                   : PLUMB_ARGS_WRONG;
+    return take_commands(r, argv + args.operand) && plumb_ab_check_words(&r->ab) ? PLUMB_ARGS_END
+                                                                                 : PLUMB_ARGS_WRONG;
 }
 
 /* ---- Preparation ----------------------------------------------------------------------------- */
@@ -276,25 +168,6 @@ static bool out_of_memory(void)
 {
     plumb_cli_say(&plumb_cmd_ab, "out of memory");
     return false;
-}
-
-static bool make_pairs(struct plumb_ab *ab)
-{
-    bool sides = !ab->argv[1][0]; /* the types are the sides */
-    size_t types = sides || ab->type_count == 0 ? 1 : ab->type_count;
-    size_t sizes = ab->size_count ? ab->size_count : 1;
-    ab->pairs = calloc(types * sizes, sizeof *ab->pairs);
-    if (!ab->pairs)
-        return out_of_memory();
-    for (size_t t = 0; t < types; t++)
-        for (size_t s = 0; s < sizes; s++) {
-            struct plumb_ab_pair *pair = &ab->pairs[ab->pair_count++];
-            pair->a = sides ? ab->types[0] : "A";
-            pair->b = sides ? ab->types[1] : "B";
-            pair->type = sides || ab->type_count == 0 ? "" : ab->types[t];
-            pair->size = ab->size_count ? ab->sizes[s] : 0;
-        }
-    return true;
 }
 
 static bool make_folder(struct request *r)
@@ -518,7 +391,7 @@ static int work(struct request *r)
     plumb_gate_result result = {.size = sizeof result};
     plumb_gate_report *gate;
     int status = PLUMB_EXIT_TROUBLE;
-    if (!make_pairs(&r->ab) || !make_folder(r))
+    if (!plumb_ab_make_pairs(&r->ab) || !make_folder(r))
         return status;
     if (r->rule)
         split_rule(r);
@@ -560,7 +433,7 @@ static int run(int argc, char **argv)
     struct request r = {.format = "text", .name = "ab"};
     int status = PLUMB_EXIT_TROUBLE;
     r.ab.command = &plumb_cmd_ab;
-    r.ab.size_name = "n";
+    snprintf(r.ab.size_name, sizeof r.ab.size_name, "n");
     r.ab.warmup = 1;
     r.fields = calloc((size_t)argc + 1, sizeof *r.fields);
     if (gethostname(r.host, sizeof r.host - 1) < 0 || !r.host[0])

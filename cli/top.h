@@ -59,9 +59,9 @@ const plumb_reading *plumb_top_shown(const struct plumb_top_watch *w,
 /* ---- top_process.c
  * ----------------------------------------------------------------------------- */
 
-/* Opens the process or the run that `what` means; NULL: the one that records, the choice of the
- * user where there are several and `screen`, or else the newest run. Returns 0; 1: there is none,
- * and it has been said why; -1: the user has chosen none. */
+/* Opens the process or the run that `what` names. NULL: the process that records (with `screen`,
+ * the user chooses among several), otherwise the newest run. Returns 0; 1: nothing was found, after
+ * a message with the reason; -1: the user left without a choice. */
 int plumb_top_find(struct plumb_top_watch *w, const char *what, bool screen);
 
 /* ---- top_table.c

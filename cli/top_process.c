@@ -74,7 +74,7 @@ static int open_pid(struct plumb_top_watch *w, uint32_t pid)
     return open_run(w, text);
 }
 
-/* Opens what the user has named: a run or, if there is none, a process that takes part. */
+/* Opens the run of this name, otherwise the process that takes part in control under it. */
 static int open_named(struct plumb_top_watch *w, const char *what)
 {
     plumb_control *c = NULL;

@@ -271,7 +271,8 @@ static double seconds(const struct entry *e, double time)
     return time * (e->unit ? NAN : 1e-9);
 }
 
-/* Of every repetition, aggregates left out. False: there is none above 0. */
+/* Computes the geometric means of all repetitions, without aggregates. Returns false if both are
+ * 0. */
 static bool geomean(const struct side *s, double *real, double *cpu)
 {
     double logs[2] = {0, 0};

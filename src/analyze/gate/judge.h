@@ -60,7 +60,8 @@ int plumb_gate_judge(struct plumb_gate_judgement *out, const struct plumb_gate_t
                      const struct plumb_gate_bound *bound, double floor, plumb_error *err);
 
 /* The same of figures against a fixed limit. A figure may be 0 or below, as a number of errors is,
- * and so may the limit; there is no ratio then, and every figure must lie on one side of it. */
+ * and so may the limit. Such values have no ratio: every figure must lie on one side of the
+ * limit. */
 int plumb_gate_judge_figures(struct plumb_gate_judgement *out, const struct plumb_gate_times *fresh,
                              const struct plumb_gate_bound *bound, plumb_error *err);
 

@@ -27,7 +27,7 @@ bool plumb_functions_init(void)
     return text != NULL;
 }
 
-/* NULL: there is no memory for it; a shorter name may still find some. */
+/* Returns NULL without memory for so many bytes; a shorter name may still fit. */
 static char *take(size_t bytes)
 {
     uint64_t at = PLUMB_LOAD(text_used);

@@ -15,8 +15,8 @@ enum { EXITS = sizeof exits / sizeof *exits, EXECS = sizeof execs / sizeof *exec
 
 PLUMB_BARE_HIDDEN uintptr_t plumb_leave_targets[PLUMB_LEAVE_STUBS]; /* atomic; 0: free */
 
-static uint8_t is_exec[PLUMB_LEAVE_STUBS];                /* atomic */
-static void (*tell_of_exit)(void), (*tell_of_exec)(void); /* atomic; NULL: none yet */
+static uint8_t is_exec[PLUMB_LEAVE_STUBS];              /* atomic */
+static void (*report_exit)(void), (*report_exec)(void); /* atomic; NULL: none yet */
 
 static bool is_of(const char *const *names, size_t n, const char *name)
 {
@@ -48,14 +48,14 @@ uintptr_t plumb_leave_bind(const char *function, uintptr_t target)
 
 void plumb_leave_tell(void (*of_exit)(void), void (*of_exec)(void))
 {
-    PLUMB_RELEASE(tell_of_exit, of_exit);
-    PLUMB_RELEASE(tell_of_exec, of_exec);
+    PLUMB_RELEASE(report_exit, of_exit);
+    PLUMB_RELEASE(report_exec, of_exec);
 }
 
 PLUMB_BARE_HIDDEN __attribute__((used)) void plumb_leave_now(uint32_t stub)
 {
     void (*tell)(void) =
-        PLUMB_LOAD(is_exec[stub]) ? PLUMB_ACQUIRE(tell_of_exec) : PLUMB_ACQUIRE(tell_of_exit);
+        PLUMB_LOAD(is_exec[stub]) ? PLUMB_ACQUIRE(report_exec) : PLUMB_ACQUIRE(report_exit);
     if (tell)
         tell();
 }
